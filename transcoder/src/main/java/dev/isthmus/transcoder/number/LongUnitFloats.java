@@ -58,8 +58,8 @@ final class LongUnitFloats {
             return 0;
         }
         separateSigns(entries);
-        separateFirst(entries);
-        separateSecond(entries);
+        separateDigits(entries, FIRST);
+        separateDigits(entries, SECOND);
         separateThird(entries);
         endFirst(entries);
         endSecond(entries);
@@ -143,29 +143,23 @@ final class LongUnitFloats {
         }
     }
 
-    private static void separateFirst(long[] entries) {
+    /**
+     * Moves eight bytes to where they are if the number begins with the first byte after the point.
+     *
+     * @param at {@link #FIRST} or {@link #SECOND}; the next bytes are behind it
+     */
+    private static void separateDigits(long[] entries, int at) {
         for (int i = 0; i < NUMBERS; i++) {
-            long first = entries[FIRST + i];
-            long second = entries[SECOND + i];
+            long eight = entries[at + i];
+            long next = entries[at + NUMBERS + i];
             long sign = entries[WHOLE + i] >> 63;
-            long positive = (first >>> 16) | (second << 48);
-            long negative = (first >>> 24) | (second << 40);
-            entries[FIRST + i] = positive ^ ((positive ^ negative) & sign) ^ ZEROS;
+            long positive = (eight >>> 16) | (next << 48);
+            long negative = (eight >>> 24) | (next << 40);
+            entries[at + i] = positive ^ ((positive ^ negative) & sign) ^ ZEROS;
         }
     }
 
-    private static void separateSecond(long[] entries) {
-        for (int i = 0; i < NUMBERS; i++) {
-            long second = entries[SECOND + i];
-            long third = entries[THIRD + i];
-            long sign = entries[WHOLE + i] >> 63;
-            long positive = (second >>> 16) | (third << 48);
-            long negative = (second >>> 24) | (third << 40);
-            entries[SECOND + i] = positive ^ ((positive ^ negative) & sign) ^ ZEROS;
-        }
-    }
-
-    /** Six bytes, or five, followed by bytes of 0, which are no digits. */
+    /** Of the last bytes six are left, or five, followed by bytes of 0, which are no digits. */
     private static void separateThird(long[] entries) {
         for (int i = 0; i < NUMBERS; i++) {
             long third = entries[THIRD + i];

@@ -1,7 +1,10 @@
-"""A convolutional network as a load for the local backend on a GPU. Needs onnx, numpy and grpcio.
+"""Models as a load for the local backend on a GPU. Needs onnx, numpy and grpcio.
 
-  device_load.py models FOLDER          writes resnet32 and resnet16, ResNet-50 with random weights in FP32 and FP16, and both with
-                                        dynamic batching (resnet32_batch, resnet16_batch)
+  device_load.py models FOLDER          writes resnet32 and resnet16, ResNet-50 with random weights in FP32 and FP16, and mlp32, products
+                                        of matrices in FP32; each also with batching (resnet32_batch), with batching but without a delay
+                                        (_joined), with that and one run at a time (_single), and for the CPU (_cpu)
+  device_load.py compare PORT MODEL REFERENCE FP32|FP16 ROWS
+                                        compares the results of two models for requests of 1, 8 and 32 rows
   device_load.py load PORT MODEL FP32|FP16 grpc|rest BATCH CONNECTIONS SECONDS
                                         sends requests over so many connections, one at a time over each, and prints a line
 """
@@ -17,7 +20,11 @@ import numpy as np
 
 IMAGE = (3, 224, 224)
 TYPES = {"FP32": np.float32, "FP16": np.float16}
-BATCHING = "max_batch_size: 32\ndynamic_batching { max_queue_delay_microseconds: 1000 }\n"
+WIDTHS = (1024, 4096, 4096, 4096, 1024)
+ROWS = "max_batch_size: 32\n"
+CONFIGURATIONS = {
+    "": "", "_batch": ROWS + "dynamic_batching { max_queue_delay_microseconds: 1000 }\n", "_joined": ROWS,
+    "_single": ROWS + "instance_group { count: 1 }\n", "_cpu": "instance_group { kind: KIND_CPU }\n"}
 PROCESSES = 8
 
 
@@ -54,16 +61,39 @@ def resnet50(dtype):
     dense = constant("dense", random.standard_normal((channels, 1000)) / np.sqrt(channels))
     nodes.extend([helper.make_node("GlobalAveragePool", [x], ["mean"]), helper.make_node("Flatten", ["mean"], ["flat"]),
                   helper.make_node("MatMul", ["flat", dense], ["y"])])
+    return graph(nodes, weights, dtype, IMAGE, 1000)
+
+
+def perceptron(dtype):
+    """Products of matrices with a ReLU after each but the last."""
+    from onnx import helper, numpy_helper
+    random, nodes, weights, x = np.random.default_rng(9), [], [], "x"
+    for i, (rows, columns) in enumerate(zip(WIDTHS, WIDTHS[1:])):
+        w = random.standard_normal((rows, columns), np.float32) * np.float32(np.sqrt(2 / rows))
+        weights.append(numpy_helper.from_array(w.astype(dtype), f"w{i}"))
+        last = i == len(WIDTHS) - 2
+        nodes.append(helper.make_node("MatMul", [x, f"w{i}"], ["y" if last else f"product{i}"]))
+        if not last:
+            nodes.append(helper.make_node("Relu", [f"product{i}"], [x := f"layer{i}"]))
+    return graph(nodes, weights, dtype, WIDTHS[:1], WIDTHS[-1])
+
+
+def graph(nodes, weights, dtype, shape, outputs):
+    from onnx import helper
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    return helper.make_graph(nodes, "resnet50", [helper.make_tensor_value_info("x", kind, ["n", *IMAGE])],
-                             [helper.make_tensor_value_info("y", kind, ["n", 1000])], weights)
+    return helper.make_graph(nodes, "load", [helper.make_tensor_value_info("x", kind, ["n", *shape])],
+                             [helper.make_tensor_value_info("y", kind, ["n", outputs])], weights)
+
+
+def row(model):
+    return WIDTHS[:1] if model.startswith("mlp") else IMAGE
 
 
 def models(folder):
     from onnx import helper, save
-    for name, dtype in (("resnet32", np.float32), ("resnet16", np.float16)):
-        model = helper.make_model(resnet50(dtype), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-        for suffix, config in (("", ""), ("_batch", BATCHING)):
+    for name, make, dtype in (("resnet32", resnet50, np.float32), ("resnet16", resnet50, np.float16), ("mlp32", perceptron, np.float32)):
+        model = helper.make_model(make(dtype), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        for suffix, config in CONFIGURATIONS.items():
             version = pathlib.Path(folder, name + suffix, "1")
             version.mkdir(parents=True, exist_ok=True)
             save(model, version / "model.onnx")
@@ -104,7 +134,28 @@ def rest_call(port, model, datatype, shape, raw):
         body = response.read()
         if response.status != 200:
             raise OSError(f"status {response.status}: {body[:200]!r}")
+        return body[int(response.headers["Inference-Header-Content-Length"]):]
     return call
+
+
+def compare(port, model, reference, datatype, rows):
+    data = np.random.default_rng().standard_normal([rows, *row(model)]).astype(TYPES[datatype])
+
+    def results(name, batch):
+        parts = [data[i:i + batch] for i in range(0, rows, batch)]
+        raw = b"".join(rest_call(port, name, datatype, [*part.shape], part.tobytes())() for part in parts)
+        return np.frombuffer(raw, TYPES[datatype]).reshape(rows, -1)
+
+    def error(values, expected):
+        return np.linalg.norm(values.astype(np.float64) - expected) / np.linalg.norm(expected.astype(np.float64))
+    expected, first = results(reference, 1), {}
+    for batch in (1, 8, 32, 1, 8, 32):
+        runs = [results(model, batch) for _ in range(5)]
+        got, alone = first.setdefault(batch, runs[0]), first[1]
+        print(f"{model} batch {batch}: error {error(got, expected):.1e}, of the worst row {max(map(error, got, expected)):.1e},"
+              f" highest output equal in {sum(got.argmax(1) == expected.argmax(1))} of {rows} rows,"
+              f" same bits in {sum(run.tobytes() == got.tobytes() for run in runs)} of {len(runs)} runs;"
+              f" against rows alone {error(got, alone):.1e}, same bits in {sum(map(np.array_equal, got, alone))} of {rows} rows")
 
 
 def clients(count, results, start, seconds, make, arguments):
@@ -126,7 +177,7 @@ def clients(count, results, start, seconds, make, arguments):
 
 
 def load(port, model, datatype, protocol, batch, connections, seconds):
-    shape = [batch, *IMAGE]
+    shape = [batch, *row(model)]
     raw = np.random.default_rng(5).standard_normal(shape).astype(TYPES[datatype]).tobytes()
     results, start, processes = multiprocessing.Queue(), multiprocessing.Barrier(connections), min(connections, PROCESSES)
     make = {"grpc": grpc_call, "rest": rest_call}[protocol]
@@ -146,6 +197,9 @@ def load(port, model, datatype, protocol, batch, connections, seconds):
 if __name__ == "__main__":
     if sys.argv[1] == "models":
         models(sys.argv[2])
+    elif sys.argv[1] == "compare":
+        port, model, reference, datatype, rows = sys.argv[2:]
+        compare(int(port), model, reference, datatype, int(rows))
     else:
         port, model, datatype, protocol, batch, connections, seconds = sys.argv[2:]
         load(int(port), model, datatype, protocol, int(batch), int(connections), float(seconds))

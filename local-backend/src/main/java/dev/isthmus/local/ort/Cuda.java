@@ -5,11 +5,11 @@ import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtException.OrtErrorCode;
 import ai.onnxruntime.OrtProvider;
-import java.lang.foreign.Arena;
-import java.lang.foreign.SymbolLookup;
+import java.util.List;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,14 +17,23 @@ import org.jspecify.annotations.Nullable;
  *
  * @param built whether this build of ONNX Runtime has the CUDA provider; its libraries may still fail to load
  * @param devices the number of GPUs found by the CUDA runtime; 0 also if there is no CUDA runtime
- * @param loads whether the system can load a library of this name
+ * @param cudnn whether a library of cuDNN of this name is there
  */
-record Cuda(boolean built, int devices, Predicate<String> loads) {
+record Cuda(boolean built, int devices, Predicate<String> cudnn) {
     /** For sessions that run on the CPU anyway; CUDA is not probed. */
     static final Cuda NOT_PROBED = new Cuda(false, 0, library -> false);
 
     private static final String CUDNN = "libcudnn.so.9";
-    private static final String NO_CUDNN = "cuDNN is not there";
+
+    /** CUDNN loads them when they are needed: without the first one it ends the process, without others runs fail. */
+    private static final List<String> PARTS = List.of(
+            "libcudnn_graph.so.9",
+            "libcudnn_ops.so.9",
+            "libcudnn_cnn.so.9",
+            "libcudnn_adv.so.9",
+            "libcudnn_engines_runtime_compiled.so.9");
+
+    private static final Pattern NO_CUDNN = Pattern.compile("cuDNN is not complete: (\\S+)");
     private static final Pattern NOT_LOADED =
             Pattern.compile("Failed to load library .* with error: (?:(\\S+): cannot open shared object file)?");
     private static final Pattern FAILURE = Pattern.compile("CUDA failure [0-9]+: [\\w ,.'-]+");
@@ -35,24 +44,24 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
         return new Cuda(built, built ? CudaUtils.getGpuCount() : 0, Cuda::isThere);
     }
 
-    @SuppressWarnings("restricted")
+    /** Parts are not loaded for this: cuDNN crashed when they were, and were unloaded, while other sessions opened. */
     private static boolean isThere(String library) {
-        try (Arena arena = Arena.ofConfined()) {
-            SymbolLookup.libraryLookup(library, arena);
-            return true;
-        } catch (IllegalArgumentException notFound) {
-            return false;
-        }
+        return SystemLibrary.find(CUDNN, "cudnnGetVersion")
+                .filter(cudnn -> library.equals(CUDNN) || cudnn.hasBeside(library))
+                .isPresent();
     }
 
     /**
-     * Requires cuDNN. Sessions open without it, but then runs fail in convolutions, pooling and others.
+     * Requires cuDNN, before a session is opened. Sessions open without it, but then runs fail in convolutions, pooling
+     * and others; with a part of it, opening one may end the process.
      *
-     * @throws OrtException if it is not there; {@link #unavailableReason} has the library's name
+     * @throws OrtException if a library is missing; {@link #unavailableReason} has its name
      */
     void requireCudnn() throws OrtException {
-        if (!loads.test(CUDNN)) {
-            throw new OrtException(OrtErrorCode.ORT_EP_FAIL, NO_CUDNN);
+        for (String library : Stream.concat(Stream.of(CUDNN), PARTS.stream()).toList()) {
+            if (!cudnn.test(library)) {
+                throw new OrtException(OrtErrorCode.ORT_EP_FAIL, "cuDNN is not complete: " + library);
+            }
         }
     }
 
@@ -71,8 +80,9 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
             return "this ONNX Runtime is built without CUDA; use the Maven profile gpu";
         }
         String message = failure == null ? "" : failure;
-        if (message.contains(NO_CUDNN)) {
-            return missing(CUDNN);
+        Matcher incomplete = NO_CUDNN.matcher(message);
+        if (incomplete.find()) {
+            return missing(incomplete.group(1));
         }
         Matcher library = NOT_LOADED.matcher(message);
         if (library.find()) {

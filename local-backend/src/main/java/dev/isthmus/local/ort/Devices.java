@@ -66,14 +66,8 @@ final class Devices {
     }
 
     private static PlacedSession openOnGpu(int number, Cuda cuda, Opener opener) throws OrtException {
-        PlacedSession placed = open(DevicePlacement.gpu(number), opener);
-        try {
-            cuda.requireCudnn();
-            return placed;
-        } catch (OrtException e) {
-            placed.session().close();
-            throw e;
-        }
+        cuda.requireCudnn();
+        return open(DevicePlacement.gpu(number), opener);
     }
 
     private static PlacedSession onGpu(int number, Cuda cuda, Opener opener) throws OrtException {

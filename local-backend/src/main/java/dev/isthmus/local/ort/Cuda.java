@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,13 +24,11 @@ record Cuda(boolean built, int devices, Predicate<String> cudnn) {
 
     private static final String CUDNN = "libcudnn.so.9";
 
-    /** CUDNN loads them when they are needed: without the first one it ends the process, without others runs fail. */
-    private static final List<String> PARTS = List.of(
-            "libcudnn_graph.so.9",
-            "libcudnn_ops.so.9",
-            "libcudnn_cnn.so.9",
-            "libcudnn_adv.so.9",
-            "libcudnn_engines_runtime_compiled.so.9");
+    /** CUDNN loads it when it is needed, and ends the process without it. */
+    private static final String GRAPHS = "libcudnn_graph.so.9";
+    /** Without either of them opening sessions succeeds and runs fail. */
+    private static final List<String> ENGINES =
+            List.of("libcudnn_engines_precompiled.so.9", "libcudnn_engines_runtime_compiled.so.9");
 
     private static final Pattern NO_CUDNN = Pattern.compile("cuDNN is not complete: (\\S+)");
     private static final Pattern NOT_LOADED =
@@ -58,10 +55,15 @@ record Cuda(boolean built, int devices, Predicate<String> cudnn) {
      * @throws OrtException if a library is missing; {@link #unavailableReason} has its name
      */
     void requireCudnn() throws OrtException {
-        for (String library : Stream.concat(Stream.of(CUDNN), PARTS.stream()).toList()) {
-            if (!cudnn.test(library)) {
-                throw new OrtException(OrtErrorCode.ORT_EP_FAIL, "cuDNN is not complete: " + library);
-            }
+        for (String library : List.of(CUDNN, GRAPHS)) {
+            require(cudnn.test(library), library);
+        }
+        require(ENGINES.stream().anyMatch(cudnn), ENGINES.getFirst());
+    }
+
+    private static void require(boolean there, String library) throws OrtException {
+        if (!there) {
+            throw new OrtException(OrtErrorCode.ORT_EP_FAIL, "cuDNN is not complete: " + library);
         }
     }
 

@@ -132,7 +132,7 @@ class DevicesTest {
 
     /** A session is not even opened there: cuDNN ends the process if it does not find one of its own libraries. */
     @ParameterizedTest
-    @ValueSource(strings = {"libcudnn.so.9", "libcudnn_graph.so.9", "libcudnn_engines_runtime_compiled.so.9"})
+    @ValueSource(strings = {"libcudnn.so.9", "libcudnn_graph.so.9"})
     void gpu_withoutAllOfCudnn_isRefused_andAutoTakesTheCpu(String missing) throws OrtException {
         Cuda noCudnn = new Cuda(true, 1, library -> !library.equals(missing));
         assertThat(refusal("gpu:0", noCudnn, "").message())
@@ -140,6 +140,15 @@ class DevicesTest {
         Attempts tries = new Attempts(onnx, "");
         Devices.place(MODEL, "auto", noCudnn, tries).session().close();
         assertThat(tries.places).containsExactly("cpu");
+    }
+
+    @Test
+    void gpu_needsOneOfTheEnginesOfCudnn() throws OrtException {
+        assertThat(refusal("gpu:0", new Cuda(true, 1, library -> !library.contains("_engines_")), "")
+                        .message())
+                .isEqualTo("device gpu:0 is not available: the library libcudnn_engines_precompiled.so.9 is missing");
+        new Cuda(true, 1, library -> !library.contains("_engines_precompiled")).requireCudnn();
+        new Cuda(true, 1, library -> !library.contains("_engines_runtime")).requireCudnn();
     }
 
     @Test

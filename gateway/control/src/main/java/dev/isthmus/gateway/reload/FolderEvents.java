@@ -25,6 +25,9 @@ import org.slf4j.LoggerFactory;
 final class FolderEvents implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(FolderEvents.class);
 
+    /** Between looks, so that a log in such a folder does not wake the thread for each line. */
+    private static final long PAUSE_MILLIS = 100;
+
     private static final WatchEvent.Kind<?>[] KINDS = {
         StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_MODIFY, StandardWatchEventKinds.ENTRY_DELETE
     };
@@ -64,6 +67,7 @@ final class FolderEvents implements AutoCloseable {
                 if (concerned) {
                     happened.run();
                 }
+                Thread.sleep(PAUSE_MILLIS);
             }
         } catch (InterruptedException | ClosedWatchServiceException e) {
             // Closed.

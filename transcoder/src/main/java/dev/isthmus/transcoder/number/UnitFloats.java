@@ -45,7 +45,7 @@ final class UnitFloats {
     private final int[] ends;
 
     private @Nullable LongUnitFloats longFloats;
-    /** Whether the last number had more than eight digits after the point; then the next ones probably have too. */
+    /** Whether the last block had no other numbers, and its last one more than eight digits after the point. */
     private boolean longDigits;
 
     private int block;
@@ -86,11 +86,11 @@ final class UnitFloats {
             magnitudes(wholes, firsts, seconds, magnitudes, found);
             read = floats(magnitudes, wholes, found, to, count);
             block = read < found ? Math.min(block, SMALL_BLOCK) : Math.min(2 * block, wholes.length);
-            if (read > 0) {
-                position = ends[read - 1];
-                longDigits = seconds[read - 1] != 0;
-            } else if (position + LOOKED_AT <= end) {
+            position = read > 0 ? ends[read - 1] : position;
+            if (read < expected && position + LOOKED_AT <= end) {
                 longDigits = false;
+            } else if (read == BLOCK) {
+                longDigits = seconds[read - 1] != 0;
             }
             count += read;
         } while (read == expected && count < maxElements);

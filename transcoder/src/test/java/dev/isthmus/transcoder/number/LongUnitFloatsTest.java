@@ -3,6 +3,9 @@ package dev.isthmus.transcoder.number;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.oip.DataType;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -197,6 +200,30 @@ class LongUnitFloatsTest {
             read += count;
         }
         assertThat(read).isGreaterThan(10_000);
+    }
+
+    /** Blocks begin, are left for an exponent, and begin again; the data end anywhere. */
+    @Test
+    void longNumbers_withExponentsAmongThem_areAllRead() {
+        for (int round = 0; round < 100; round++) {
+            List<String> numbers = new ArrayList<>();
+            for (int i = 0; i < 3_000; i++) {
+                numbers.add(random.nextInt(300) == 0 ? "-1.2345678901234567e-05" : number(9 + random.nextInt(8)));
+            }
+            byte[] text = join(", ", numbers);
+            byte[] window = Arrays.copyOf(text, text.length + NumberRun.PADDING);
+            NumberRun run = new NumberRun(DataType.FP32, numbers.size());
+            ByteBuf elements = Unpooled.buffer();
+            int at = 0;
+            while (elements.readableBytes() < numbers.size() * Float.BYTES) {
+                int end = Math.min(text.length, at + 30 + random.nextInt(20_000));
+                run.read(window, at, end, elements);
+                at = run.position();
+            }
+            for (String number : numbers) {
+                assertThat(elements.readFloatLE()).as(number).isEqualTo(Float.parseFloat(number));
+            }
+        }
     }
 
     private String small() {

@@ -13,7 +13,7 @@ final class UnitFloats {
     /** A comma, a space, a sign, a digit, the point, 23 digits and the byte that ends them. */
     private static final int LOOKED_AT = 29;
 
-    private static final int BLOCK = LongUnitFloats.NUMBERS;
+    private static final int BLOCK = UnitFloatBlock.NUMBERS;
     /** The elements of a block after one with a number that cannot be decided: what follows it is read again. */
     private static final int SMALL_BLOCK = 8;
 
@@ -27,7 +27,7 @@ final class UnitFloats {
     /** The maximum error of the double in ulps: 9,008 for truncated digits, as 12 are left, and three roundings. */
     private static final int MAX_ERROR = 9_100;
 
-    /** Whether {@link LongUnitFloats} is used: without vectors it is slower, and others were not measured. */
+    /** Whether {@link UnitFloatBlock} is used: without vectors it is slower, and others were not measured. */
     private static final boolean VECTORIZED = "amd64".equals(System.getProperty("os.arch"));
 
     // One entry for each number of the block.
@@ -44,9 +44,9 @@ final class UnitFloats {
     /** The indices after the numbers. */
     private final int[] ends;
 
-    private @Nullable LongUnitFloats longFloats;
+    private @Nullable UnitFloatBlock vectors;
     /** Whether the last block had no other numbers, and its last one more than eight digits after the point. */
-    private boolean longDigits;
+    private boolean manyDigits;
 
     private int block;
     private int position;
@@ -78,9 +78,9 @@ final class UnitFloats {
         position = start;
         do {
             int max = Math.min(block, maxElements - count);
-            int together = VECTORIZED && longDigits && max == LongUnitFloats.NUMBERS ? findTogether(window, end) : 0;
-            int found = together > 0 ? together : find(window, position, end, max);
-            expected = together > 0 ? together : max;
+            int inBlock = VECTORIZED && manyDigits && max == BLOCK ? findInBlock(window, end) : 0;
+            int found = inBlock > 0 ? inBlock : find(window, position, end, max);
+            expected = inBlock > 0 ? inBlock : max;
             EightDigits.values(firsts, found);
             EightDigits.values(seconds, found);
             magnitudes(wholes, firsts, seconds, magnitudes, found);
@@ -88,9 +88,9 @@ final class UnitFloats {
             block = read < found ? Math.min(block, SMALL_BLOCK) : Math.min(2 * block, wholes.length);
             position = read > 0 ? ends[read - 1] : position;
             if (read < expected && position + LOOKED_AT <= end) {
-                longDigits = false;
+                manyDigits = false;
             } else if (read == BLOCK) {
-                longDigits = seconds[read - 1] != 0;
+                manyDigits = seconds[read - 1] != 0;
             }
             count += read;
         } while (read == expected && count < maxElements);
@@ -101,12 +101,12 @@ final class UnitFloats {
         return position;
     }
 
-    private int findTogether(byte[] window, int end) {
-        if (longFloats == null) {
-            longFloats = new LongUnitFloats();
+    private int findInBlock(byte[] window, int end) {
+        if (vectors == null) {
+            vectors = new UnitFloatBlock();
         }
-        int found = longFloats.find(window, position, end);
-        longFloats.copyTo(wholes, firsts, seconds, ends);
+        int found = vectors.find(window, position, end);
+        vectors.copyTo(wholes, firsts, seconds, ends);
         return found;
     }
 

@@ -15,12 +15,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class LongUnitFloatsTest {
-    private static final int NUMBERS = LongUnitFloats.NUMBERS;
+class UnitFloatBlockTest {
+    private static final int NUMBERS = UnitFloatBlock.NUMBERS;
     private static final int LONGEST = 20;
 
     private final SplittableRandom random = new SplittableRandom(11);
-    private final LongUnitFloats floats = new LongUnitFloats();
+    private final UnitFloatBlock floats = new UnitFloatBlock();
     private final long[] wholes = new long[NUMBERS];
     private final long[] firsts = new long[NUMBERS];
     private final long[] seconds = new long[NUMBERS];

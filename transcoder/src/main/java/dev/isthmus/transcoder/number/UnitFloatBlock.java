@@ -6,7 +6,7 @@ package dev.isthmus.transcoder.number;
  * constant limit, and all that it reads must be in one array at constant indices. Without vectors it takes a third more
  * time than {@link UnitFloats}.
  */
-final class LongUnitFloats {
+final class UnitFloatBlock {
     /** The numbers of a block. */
     static final int NUMBERS = 128;
     /** The bytes that are searched for commas together, in words of eight. */
@@ -173,7 +173,7 @@ final class LongUnitFloats {
     private static void endFirst(long[] entries) {
         for (int i = 0; i < NUMBERS; i++) {
             long first = entries[FIRST + i];
-            long others = ((first + 0x7676_7676_7676_7676L) | first) & TOP_BITS;
+            long others = EightDigits.others(first);
             long end = others & -others;
             entries[ENDED + i] = end;
             entries[FIRST + i] = first & ((end >>> 7) - 1);
@@ -185,7 +185,7 @@ final class LongUnitFloats {
         for (int i = 0; i < NUMBERS; i++) {
             long goesOn = ~((entries[ENDED + i] | -entries[ENDED + i]) >> 63);
             long second = entries[SECOND + i];
-            long others = ((second + 0x7676_7676_7676_7676L) | second) & TOP_BITS;
+            long others = EightDigits.others(second);
             long end = others & -others;
             entries[ENDED + i] |= end;
             entries[SECOND + i] = second & ((end >>> 7) - 1) & goesOn;
@@ -198,7 +198,7 @@ final class LongUnitFloats {
         for (int i = 0; i < NUMBERS; i++) {
             long goesOn = ~((entries[ENDED + i] | -entries[ENDED + i]) >> 63);
             long third = entries[THIRD + i];
-            long others = ((third + 0x7676_7676_7676_7676L) | third) & TOP_BITS;
+            long others = EightDigits.others(third);
             long end = others & -others;
             long small = (((entries[WHOLE + i] & 0xf) | (entries[FIRST + i] & UnitFloats.FOUR_DIGITS)) - 1) >>> 63;
             entries[OTHER + i] |= (((third ^ COMMA_DIGITS) & ((end << 1) - (end >>> 7))) | small) & goesOn;

@@ -6,6 +6,7 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtException.OrtErrorCode;
 import ai.onnxruntime.OrtProvider;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -24,7 +25,7 @@ record Cuda(boolean built, int devices, Predicate<String> cudnn) {
 
     private static final String CUDNN = "libcudnn.so.9";
 
-    /** CUDNN loads it when it is needed, and ends the process without it. */
+    /** Loaded by cuDNN when it is needed; without it the process ends. */
     private static final String GRAPHS = "libcudnn_graph.so.9";
     /** Without either of them opening sessions succeeds and runs fail. */
     private static final List<String> ENGINES =
@@ -38,14 +39,18 @@ record Cuda(boolean built, int devices, Predicate<String> cudnn) {
 
     static Cuda detect() {
         boolean built = OrtEnvironment.getAvailableProviders().contains(OrtProvider.CUDA);
-        return new Cuda(built, built ? CudaUtils.getGpuCount() : 0, Cuda::isThere);
-    }
-
-    /** Parts are not loaded for this: cuDNN crashed when they were, and were unloaded, while other sessions opened. */
-    private static boolean isThere(String library) {
-        return SystemLibrary.find(CUDNN, "cudnnGetVersion")
-                .filter(cudnn -> library.equals(CUDNN) || cudnn.hasBeside(library))
-                .isPresent();
+        if (!built) {
+            return NOT_PROBED;
+        }
+        int devices = CudaUtils.getGpuCount();
+        // Its parts are not loaded for this: cuDNN crashed when they were, and were unloaded, while other sessions
+        // opened.
+        Optional<SystemLibrary> cudnn = SystemLibrary.find(CUDNN, "cudnnGetVersion");
+        return new Cuda(
+                true,
+                CudaUtils.getGpuCount(),
+                library -> cudnn.filter(found -> library.equals(CUDNN) || found.hasBeside(library))
+                        .isPresent());
     }
 
     /**

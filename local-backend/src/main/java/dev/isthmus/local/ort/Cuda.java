@@ -43,12 +43,11 @@ record Cuda(boolean built, int devices, Predicate<String> cudnn) {
             return NOT_PROBED;
         }
         int devices = CudaUtils.getGpuCount();
-        // Its parts are not loaded for this: cuDNN crashed when they were, and were unloaded, while other sessions
-        // opened.
+        // Its parts are only looked for: loaded and unloaded, they crashed cuDNN while other sessions opened.
         Optional<SystemLibrary> cudnn = SystemLibrary.find(CUDNN, "cudnnGetVersion");
         return new Cuda(
                 true,
-                CudaUtils.getGpuCount(),
+                devices,
                 library -> cudnn.filter(found -> library.equals(CUDNN) || found.hasBeside(library))
                         .isPresent());
     }

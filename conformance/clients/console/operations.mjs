@@ -52,8 +52,13 @@ await check('configuration: what is set, the last reload, the rejected file', as
   expect('default', await page.locator('.lines tr:not(.set)', { hasText: 'max_body_size: 64MiB' }).count(), 1);
   expect('last reload', await page.locator('section', { hasText: 'Last reload' }).first().innerText(), /model 'fraud': timeout: none -> 20s/);
   expect('rejected', await page.locator('section', { hasText: 'Last rejected file' }).first().innerText(), /line 1, column 1: unknown key 'modles'/);
-  await page.check('#only-set');
-  expect('hidden', await page.locator('.lines tr', { hasText: 'max_body_size: 64MiB' }).isVisible(), false);
+  const other = page.locator('.lines tr', { hasText: 'max_body_size: 64MiB' });
+  expect('hidden', await other.isVisible(), false);
+  await page.getByLabel('Search keys and values').fill('max_body_SIZE');
+  expect('found', await page.locator('.lines tbody tr:visible').allInnerTexts().then((rows) => rows.map((row) => row.trim().split(/\s/)[0]).join(' ')), /^limits: max_body_size:/);
+  await page.getByLabel('Search keys and values').fill('');
+  await page.uncheck('#only-set');
+  expect('shown', await other.isVisible(), true);
 });
 
 await check('configuration: what another file would change', async () => {
@@ -76,6 +81,7 @@ await check('live: calls appear, failed ones open, filters hold', async () => {
   await page.click('nav a[href="#/live"]');
   const rows = page.locator('.page.live tbody tr');
   await until('calls', () => rows.first().innerText(), /simple/);
+  expect('columns', await page.locator('.page.live thead').innerText(), /Model[\s\S]*Caller[\s\S]*Upstream/);
   await page.selectOption('select', 'failed');
   await page.getByLabel('Model').fill('fraud');
   await page.getByLabel('Model').press('Enter');

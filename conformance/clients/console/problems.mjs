@@ -56,6 +56,7 @@ async function listed(page, click, text) {
 
 await check('overview: all that is wrong is listed, the critical first', async () => {
   await session.reload();
+  await until('title', () => session.title(), /^\([1-9]\d*\) Overview - Isthmus$/);
   const kinds = () => session.$$eval('.problem', (all) => all.map((each) => each.dataset.kind).join(' '));
   await until('more', async () => {
     await session.getByRole('button', { name: /^Show \d+ more$/ }).click({ timeout: 100 }).catch(() => {});

@@ -60,13 +60,27 @@ export function mount(page) {
   const refused = h('div');
   const effective = h('tbody');
   const caption = h('p', { class: 'quiet' }, ' ');
-  const onlySet = h('input', { type: 'checkbox', id: 'only-set', onchange: () => lines.classList.toggle('only-set', onlySet.checked) });
+  const onlySet = h('input', { type: 'checkbox', id: 'only-set', checked: true, onchange: choose });
+  const search = h('input', { type: 'search', placeholder: 'Search keys and values', 'aria-label': 'Search keys and values', 'aria-keyshortcuts': '/', oninput: choose });
   const lines = h('table', { class: 'lines', 'aria-label': 'Configuration in effect' },
     h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Key and value'), h('th', { scope: 'col' }, 'From'))), effective);
   const text = h('textarea', { id: 'what-if', rows: '10', spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off' });
   const result = h('div', { role: 'status', class: 'result' });
   const button = h('button', { type: 'submit', class: 'primary' }, 'Compare');
   const comparing = guarded(button, 'admin');
+
+  /** Shows the lines that the file sets, or all; or those with the searched text and the keys that they are below. */
+  function choose() {
+    const wanted = search.value.trim().toLowerCase();
+    let below = 0;
+    for (const row of [...effective.children].reverse()) {
+      const text = row.firstChild.textContent;
+      const depth = text.search(/\S/);
+      const found = wanted ? text.toLowerCase().includes(wanted) : !onlySet.checked || row.classList.contains('set');
+      row.hidden = !found && depth >= below;
+      below = row.hidden ? below : depth;
+    }
+  }
 
   async function compare(event) {
     event.preventDefault();
@@ -89,7 +103,7 @@ export function mount(page) {
       result),
     section('In effect',
       caption,
-      h('p', null, onlySet, ' ', h('label', { for: 'only-set' }, 'Only what the file sets')),
+      h('p', { class: 'filter' }, search, h('span', null, onlySet, ' ', h('label', { for: 'only-set' }, 'Only what the file sets'))),
       h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Configuration' }, lines)),
   );
   const end = poll(REFRESH, () => get('/console/configuration'), (document) => {
@@ -99,6 +113,7 @@ export function mount(page) {
       ? `Configuration ${document.generation}, with all defaults. Files with keys and tokens are named, never shown.`
       : `Configuration ${document.generation}. It is not from a file.`);
     replaceIfChanged(effective, document.lines, () => document.lines.map(line));
+    choose();
   });
   return () => {
     comparing.end();

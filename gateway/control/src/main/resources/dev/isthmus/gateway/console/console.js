@@ -9,8 +9,17 @@ const login = document.getElementById('login');
 const dialog = document.getElementById('login-dialog');
 const who = document.getElementById('who');
 const token = document.getElementById('token');
+const icon = document.querySelector('link[rel=icon]');
+const calm = icon.href;
+const WRONG = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#b3261e"/><path d="M16 6v13M16 23v4" stroke="#fff" stroke-width="4"/></svg>')}`;
 let unmount;
 let visit = 0;
+/** How many problems there are, for those who see only the tab of the window. */
+let wrong = 0;
+/** Whether this session may read. */
+let reads = false;
+/** How often the problems are counted, in milliseconds. */
+const COUNT = 10_000;
 /** How often is looked whether the session has ended, in milliseconds. */
 const SESSION_CHECK = 30_000;
 
@@ -29,7 +38,7 @@ async function show(focus) {
   }
   link.setAttribute('aria-current', 'page');
   link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  document.title = `${link.textContent} - Isthmus`;
+  showTitle();
   notice('');
   const module = await import(`./${link.hash.slice(2)}.js`);
   if (mine !== visit) {
@@ -41,6 +50,26 @@ async function show(focus) {
   if (focus) {
     main.focus({ preventScroll: true });
     window.scrollTo(0, 0);
+  }
+}
+
+function showTitle() {
+  document.title = `${wrong > 0 ? `(${wrong}) ` : ''}${wanted().textContent} - Isthmus`;
+  icon.href = wrong > 0 ? WRONG : calm;
+}
+
+/** Counts the problems. The page itself says it if the gateway does not respond. */
+async function countProblems() {
+  if (document.hidden || !reads) {
+    return;
+  }
+  try {
+    wrong = (await get('/problems')).all;
+    showTitle();
+  } catch (error) {
+    if (!(error instanceof ApiError)) {
+      throw error;
+    }
   }
 }
 
@@ -58,6 +87,8 @@ async function showSession() {
     login.dataset.session = session.session;
     setText(who, session.session ? `${session.name} (${session.role})` : '');
     setRole(session.role);
+    reads = session.session || !session.reading_needs_token;
+    countProblems();
     if (session.reading_needs_token && !session.session) {
       ask();
     }
@@ -180,6 +211,7 @@ setInterval(() => {
     showSession();
   }
 }, SESSION_CHECK);
+setInterval(countProblems, COUNT);
 document.getElementById('theme').addEventListener('click', changeTheme);
 login.addEventListener('click', logInOrOut);
 document.querySelector('.skip').addEventListener('click', (event) => {

@@ -30,12 +30,21 @@ export function percent(share) {
   return known(share) ? `${number(100 * share)} %` : NONE;
 }
 
-/** Seconds in the unit that fits: 250 µs, 1.2 ms, 3 s, 4 min, 5 h, 6 d. */
+/** Seconds in the unit that fits: 250 µs, 1.2 ms, 3 s; from a minute on in whole numbers of two: 3 min 37 s, 5 h 2 min, 6 d. */
 export function duration(seconds) {
   if (!known(seconds)) {
     return NONE;
   }
-  const units = [[86_400, 'd'], [3_600, 'h'], [60, 'min'], [1, 's'], [1e-3, 'ms']];
+  if (seconds >= 59.95) {
+    const units = [['d', 86_400], ['h', 3_600], ['min', 60], ['s', 1]];
+    const first = units.findIndex(([, size]) => Math.round(seconds) >= size);
+    const [unit, size] = units[first];
+    const [smaller, part] = units[first + 1];
+    const parts = Math.round(seconds / part);
+    const rest = parts % (size / part);
+    return `${number(Math.floor(parts / (size / part)))} ${unit}${rest > 0 ? ` ${rest} ${smaller}` : ''}`;
+  }
+  const units = [[1, 's'], [1e-3, 'ms']];
   const [size, unit] = units.find(([least]) => seconds >= least) ?? [1e-6, 'µs'];
   return seconds === 0 ? '0 s' : `${number(seconds / size)} ${unit}`;
 }

@@ -8,6 +8,9 @@ import { table } from './table.js';
 const REFRESH = 1_000;
 const MOST = 500;
 const FAILED = 500;
+/** From how many times the median of its model's calls on a duration is coloured. */
+const SLOW = 3;
+const VERY_SLOW = 10;
 
 function outcomeOf(call) {
   const kind = call.code === 'OK' ? 'good' : call.code === 'CANCELLED' || call.status < FAILED ? 'warn' : 'bad';
@@ -16,6 +19,21 @@ function outcomeOf(call) {
 
 function millis(value) {
   return value === undefined ? '–' : `${number(value)} ms`;
+}
+
+/** Adds to each call how many times the median duration of its model's listed calls it took. */
+function withSlowness(calls) {
+  const durations = new Map();
+  for (const call of calls) {
+    durations.set(call.model, [...durations.get(call.model) ?? [], call.duration_ms ?? 0]);
+  }
+  const medians = new Map([...durations].map(([model, all]) => [model, all.sort((a, b) => a - b)[all.length >> 1]]));
+  return calls.map((call) => ({ ...call, slowness: (call.duration_ms ?? 0) / medians.get(call.model) }));
+}
+
+function durationCell(call) {
+  const kind = call.slowness >= VERY_SLOW ? 'bad' : call.slowness >= SLOW ? 'warn' : null;
+  return kind ? h('span', { class: kind, title: `${number(call.slowness)} times the median of this model's calls here` }, millis(call.duration_ms)) : millis(call.duration_ms);
 }
 
 function versioned(name, version) {
@@ -64,10 +82,11 @@ export function mount(page) {
       { title: 'Status', value: (call) => call.code, cell: outcomeOf },
       { title: 'Operation', value: (call) => call.operation },
       { title: 'Model', value: (call) => call.model || call.route },
+      { title: 'Caller', value: (call) => call.caller },
       { title: 'Upstream', value: (call) => call.upstream },
       { title: 'Server', value: (call) => call.server },
       { title: 'Attempts', value: (call) => call.attempts, numeric: true },
-      { title: 'Duration', value: (call) => call.duration_ms ?? 0, cell: (call) => millis(call.duration_ms), numeric: true },
+      { title: 'Duration', value: (call) => call.duration_ms ?? 0, cell: durationCell, numeric: true },
     ],
   });
   let calls = [];
@@ -167,7 +186,7 @@ export function mount(page) {
     }
     after = Math.max(after, document.calls[0]?.number ?? 0);
     calls = [...document.calls, ...calls].slice(0, MOST);
-    list.update(calls);
+    list.update(withSlowness(calls));
     const skipped = document.matching_calls - document.kept_calls;
     setText(summary, `${number(document.matching_calls)} calls since the page or filter was opened`
       + (skipped > 0 ? `; ${number(skipped)} of them came too fast and are not listed` : ''));

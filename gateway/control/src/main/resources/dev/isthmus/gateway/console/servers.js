@@ -9,6 +9,8 @@ const REFRESH = 2_000;
 const READINGS = 15;
 /** How many models that are not ready are listed. */
 const MOST_MODELS = 50;
+/** From how many times the mean of its peers on a server is marked. */
+const SLOW = 3;
 const BREAKER = { closed: 'good', half_open: 'warn', open: 'bad' };
 
 function health(server) {
@@ -68,7 +70,7 @@ export function mount(page) {
       { title: 'Attempts', numeric: true, value: (server) => server.rate ?? 0, cell: (server) => rate(server.rate) },
       { title: 'Failed', lead: true, numeric: true, value: (server) => server.failing ?? 0, cell: (server) => errorCell(server.failing) },
       { title: '5xx', lead: true, numeric: true, value: (server) => server.erring ?? 0, cell: (server) => errorCell(server.erring) },
-      { title: 'Mean', numeric: true, value: (server) => server.mean ?? 0, cell: (server) => duration(server.mean) },
+      { title: 'Mean', numeric: true, value: (server) => server.mean ?? 0, cell: (server) => (server.slow ? h('span', { class: 'warn', title: `${SLOW} times that of its peers, or more` }, duration(server.mean)) : duration(server.mean)) },
       { title: 'Last error', value: (server) => server.errors[0]?.text ?? '', cell: (server) => (server.errors.length ? `${ago(server.errors[0].time)}: ${server.errors[0].code}` : '–') },
     ],
     details,
@@ -88,13 +90,24 @@ export function mount(page) {
       const old = before.counts.get(`${each.upstream} ${each.server}`);
       const calls = each.calls - old?.calls;
       const known = time > before.time && calls >= 0;
+      // The first reading has nothing before it: its shares and means are those since the gateway's start.
+      const [all, from] = known ? [calls, old] : [each.calls, { failed: 0, server_errors: 0, seconds: 0 }];
       return {
         ...each,
         rate: known ? calls / (time - before.time) : undefined,
-        failing: known && calls > 0 ? (each.failed - old.failed) / calls : undefined,
-        erring: known && calls > 0 ? (each.server_errors - old.server_errors) / calls : undefined,
-        mean: known && calls > 0 ? (each.seconds - old.seconds) / calls : undefined,
+        failing: all > 0 ? (each.failed - from.failed) / all : undefined,
+        erring: all > 0 ? (each.server_errors - from.server_errors) / all : undefined,
+        mean: all > 0 ? (each.seconds - from.seconds) / all : undefined,
       };
+    });
+  }
+
+  /** Adds whether a server takes far longer than the median of the other servers of its upstream. */
+  function withPeers(all) {
+    return all.map((each) => {
+      const others = all.filter((other) => other !== each && other.upstream === each.upstream && other.mean > 0)
+        .map((other) => other.mean).sort((a, b) => a - b);
+      return { ...each, slow: others.length > 0 && each.mean >= SLOW * others[others.length >> 1] };
     });
   }
 
@@ -104,6 +117,6 @@ export function mount(page) {
     replaceIfChanged(upstreams, document.upstreams, () => document.upstreams.map((each) => h('span', { class: 'upstream' },
       `${each.upstream}: ${number(each.in_flight)} of ${number(each.limit)} calls${waiting(each)}${hedges(each)}, breaker `, badge(BREAKER[each.breaker], each.breaker.replace('_', ' ')))));
     setText(hint, failed.allowed ? ' ' : failed.configured ? 'Log in to see the last errors of each server.' : 'Set admin.token_file to see recent errors.');
-    servers.update(withRates(document).map((each) => ({ ...each, errors: last.get(`${each.upstream} ${each.server}`) ?? [] })));
+    servers.update(withPeers(withRates(document)).map((each) => ({ ...each, errors: last.get(`${each.upstream} ${each.server}`) ?? [] })));
   });
 }

@@ -15,9 +15,17 @@ function query(name) {
   return new URLSearchParams(location.hash.split('?')[1] ?? '').get(name) ?? '';
 }
 
-function zeros(datatype, count) {
-  const zero = { BOOL: 'false', BYTES: '"0"', FP16: '0.0', BF16: '0.0', FP32: '0.0', FP64: '0.0' }[datatype] ?? '0';
-  return `[${Array(count).fill(zero).join(', ')}]`;
+/** Values to begin with: small, and different, so that a response to them says something. */
+function examples(datatype, count) {
+  const at = {
+    BOOL: (index) => String(index % 2 === 0), BYTES: (index) => `"${index % 10}"`,
+    FP16: fraction, BF16: fraction, FP32: fraction, FP64: fraction,
+  }[datatype] ?? ((index) => String(index % 10));
+  return `[${Array.from({ length: count }, (_, index) => at(index)).join(', ')}]`;
+}
+
+function fraction(index) {
+  return ((index % 10) / 10).toFixed(1);
 }
 
 /** The fields of one input; fixed if the metadata name it. */
@@ -27,7 +35,7 @@ function fields(input, changed) {
   const datatype = h('select', { onchange: changed }, TYPES.map((type) => h('option', { selected: type === input.datatype }, type)));
   const shape = h('input', { value: input.shape.join(', '), onchange: changed });
   const data = h('textarea', { rows: '3', spellcheck: 'false', placeholder: 'zeros', onchange: changed },
-    count <= MOST_WRITTEN ? zeros(input.datatype, count) : '');
+    count <= MOST_WRITTEN ? examples(input.datatype, count) : '');
   const element = h('fieldset', { class: 'input' },
     h('legend', null, input.declared ? `${input.name}: ${input.datatype} [${input.declared.join(', ')}]` : 'Input'),
     input.declared ? null : h('label', null, 'Name ', name),
@@ -166,6 +174,11 @@ export function mount(page) {
       const [index, config] = await Promise.all([get('/index'), get('/config')]);
       const all = new Set([...index.models.map((each) => each.name), ...Object.keys(config.config.models ?? {}).filter((each) => !each.includes('*'))]);
       names.replaceChildren(...[...all].sort().map((each) => h('option', { value: each })));
+      const [first] = index.models.filter((each) => each.state === 'READY').map((each) => each.name).sort();
+      if (first && !name.value) {
+        name.value = first;
+        load();
+      }
     } catch (error) {
       if (!(error instanceof ApiError)) {
         throw error;

@@ -18,8 +18,10 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.proto.onnx.ModelProto;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -83,12 +85,15 @@ public final class OnnxModel {
     static OnnxModel load(ModelSource source, String device, OrtRuntime runtime) {
         runtime.requireUsable();
         ModelRef ref = new ModelRef(source.name(), source.version());
-        byte[] onnx = source.onnx().get();
-        ZipMaps zipMaps = ZipMaps.of(onnx);
-        Set<String> unshaped = UnshapedTensors.of(onnx);
+        byte[] onnx = source.onnx().read();
+        ModelProto file = OnnxProto.parse(onnx);
+        ModelProto guarded = TrappingNodes.guarded(file);
         try {
-            Devices.PlacedSession placed =
-                    Devices.place(ref, device, place -> session(runtime, zipMaps, source.settings(), place));
+            ZipMaps zipMaps = ZipMaps.of(
+                    guarded, node -> session(runtime, node, source, DevicePlacement.CPU).close());
+            byte[] opened = zipMaps.model() == file ? onnx : zipMaps.model().toByteArray();
+            Set<String> unshaped = OnnxProto.unshaped(file.getGraph());
+            Devices.PlacedSession placed = Devices.place(ref, device, place -> session(runtime, opened, source, place));
             try {
                 Signature signature = Signature.of(placed.session(), zipMaps.labels(), unshaped);
                 Translated translated = translated(ref, source, signature);
@@ -105,16 +110,15 @@ public final class OnnxModel {
             String reason = e.getCode() == OrtErrorCode.ORT_NOT_IMPLEMENTED
                     ? "it has an operator, input or output that this ONNX Runtime does not support: "
                     : "it is not a model that ONNX Runtime supports: ";
-            throw new OipException(ErrorCode.FAILED_PRECONDITION, reason + LoadFailure.reason(e), e);
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, reason + LoadFailure.reason(e, source.onnx().folder()), e);
         }
     }
 
     private static OrtSession session(
-            OrtRuntime runtime, ZipMaps zipMaps, ModelSettings settings, DevicePlacement placement)
-            throws OrtException {
-        try (OrtSession.SessionOptions options = options(settings)) {
+            OrtRuntime runtime, byte[] onnx, ModelSource source, DevicePlacement placement) throws OrtException {
+        try (OrtSession.SessionOptions options = options(source)) {
             placement.addTo(options);
-            return runtime.environment().createSession(zipMaps.onnx(), options);
+            return runtime.environment().createSession(onnx, options);
         }
     }
 
@@ -134,13 +138,18 @@ public final class OnnxModel {
         return new Translated(translation, new ModelCheck(ref.name(), declared));
     }
 
-    private static OrtSession.SessionOptions options(ModelSettings settings) throws OrtException {
+    private static OrtSession.SessionOptions options(ModelSource source) throws OrtException {
         OrtSession.SessionOptions options = new OrtSession.SessionOptions();
         try {
-            options.setIntraOpNumThreads(settings.intraOpThreads());
+            options.setIntraOpNumThreads(source.settings().intraOpThreads());
             options.setInterOpNumThreads(1);
             // A spinning thread takes the processor from other models' runs.
             options.addConfigEntry("session.intra_op.allow_spinning", "0");
+            Path folder = source.onnx().folder();
+            if (folder != null) {
+                // Weights in files of their own. It refuses those outside, and sizes beyond a file's end.
+                options.addConfigEntry("session.model_external_initializers_file_folder_path", folder.toString());
+            }
             // Failures are reported here; ONNX Runtime would also write them to standard error.
             options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_FATAL);
             return options;

@@ -1,97 +1,105 @@
 package dev.isthmus.local.ort;
 
-import com.google.protobuf.ByteString;
-import com.google.protobuf.CodedOutputStream;
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.UnsafeByteOperations;
 import dev.isthmus.oip.DataType;
-import java.io.ByteArrayOutputStream;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.proto.onnx.GraphProto;
+import dev.isthmus.proto.onnx.ModelProto;
+import dev.isthmus.proto.onnx.NodeProto;
+import dev.isthmus.proto.onnx.OperatorSetIdProto;
+import dev.isthmus.proto.onnx.TensorShapeProto;
+import dev.isthmus.proto.onnx.TypeProto;
+import dev.isthmus.proto.onnx.ValueInfoProto;
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
-/** The subset of ONNX's file format (onnx.proto) that is read and written here. */
+/** Reads ONNX's file format and makes parts of it. */
 final class OnnxProto {
-    static final int MODEL_IR_VERSION = 1;
-    static final int MODEL_GRAPH = 7;
-    static final int MODEL_OPSET = 8;
-    static final int OPSET_DOMAIN = 1;
-    static final int OPSET_VERSION = 2;
-    static final int GRAPH_NODE = 1;
-    static final int GRAPH_NAME = 2;
-    static final int GRAPH_INPUT = 11;
-    static final int GRAPH_OUTPUT = 12;
-    static final int GRAPH_VALUE = 13;
-    static final int NODE_INPUT = 1;
-    static final int NODE_OUTPUT = 2;
-    static final int NODE_TYPE = 4;
-    static final int NODE_ATTRIBUTE = 5;
-    static final int ATTRIBUTE_NAME = 1;
-    static final int ATTRIBUTE_INTS = 8;
-    static final int ATTRIBUTE_STRINGS = 9;
-    static final int VALUE_NAME = 1;
-    static final int VALUE_TYPE = 2;
-    static final int TYPE_TENSOR = 1;
-    static final int TENSOR_SHAPE = 2;
-
-    private static final int TENSOR_ELEMENT = 1;
-    private static final int SHAPE_DIMENSION = 1;
-    private static final int DIMENSION_VALUE = 1;
-
-    /** Writes the fields of a message. */
-    @FunctionalInterface
-    interface Fields {
-        void writeTo(CodedOutputStream out) throws IOException;
-    }
+    /** The domain of classical machine learning. */
+    static final String ML = "ai.onnx.ml";
 
     private OnnxProto() {}
 
-    static ByteString message(Fields fields) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        CodedOutputStream out = CodedOutputStream.newInstance(bytes);
+    /**
+     * Parses a model, whose weights are not copied.
+     *
+     * @throws OipException FAILED_PRECONDITION if it is not one
+     */
+    static ModelProto parse(byte[] onnx) {
         try {
-            fields.writeTo(out);
-            out.flush();
+            CodedInputStream in = UnsafeByteOperations.unsafeWrap(onnx).newCodedInput();
+            in.enableAliasing(true);
+            return ModelProto.parseFrom(in);
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, "it is not an ONNX model", e);
         }
-        return ByteString.copyFrom(bytes.toByteArray());
     }
 
-    /** A NodeProto that returns its input. */
-    static ByteString identity(String input, String output) {
-        return message(node -> {
-            node.writeString(NODE_INPUT, input);
-            node.writeString(NODE_OUTPUT, output);
-            node.writeString(NODE_TYPE, "Identity");
-        });
+    /** Whether a domain is that of ONNX's own operators. */
+    static boolean own(String domain) {
+        return domain.isEmpty() || domain.equals("ai.onnx");
+    }
+
+    /** The declared version of ONNX's own operators; 0 if it is not declared. */
+    static long version(Collection<OperatorSetIdProto> opsets) {
+        return opsets.stream()
+                .filter(opset -> own(opset.getDomain()))
+                .mapToLong(OperatorSetIdProto::getVersion)
+                .max()
+                .orElse(0);
     }
 
     /**
-     * The ValueInfoProto of a tensor.
+     * The names of a model's inputs and outputs without a shape. ONNX distinguishes them from scalars, whose shape has no
+     * dimensions; ONNX Runtime's API does not.
+     */
+    static Set<String> unshaped(GraphProto graph) {
+        return Stream.concat(graph.getInputList().stream(), graph.getOutputList().stream())
+                .filter(value -> !value.getType().getTensorType().hasShape())
+                .map(ValueInfoProto::getName)
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** A node of ONNX's own operators. */
+    static NodeProto node(String type, String output, String... inputs) {
+        return NodeProto.newBuilder()
+                .setOpType(type)
+                .addAllInput(List.of(inputs))
+                .addOutput(output)
+                .build();
+    }
+
+    /**
+     * A tensor's name, type and shape.
      *
      * @param extents the dimensions; -1 for a variable one
      */
-    static ByteString value(String name, DataType type, long... extents) {
-        ByteString shape = message(out -> {
-            for (long extent : extents) {
-                out.writeBytes(SHAPE_DIMENSION, dimension(extent));
+    static ValueInfoProto value(String name, DataType type, long... extents) {
+        TensorShapeProto.Builder shape = TensorShapeProto.newBuilder();
+        for (long extent : extents) {
+            TensorShapeProto.Dimension.Builder dimension = shape.addDimBuilder();
+            if (extent >= 0) {
+                dimension.setDimValue(extent);
             }
-        });
-        ByteString tensor = message(out -> {
-            out.writeInt32(TENSOR_ELEMENT, OrtTypes.number(type));
-            out.writeBytes(TENSOR_SHAPE, shape);
-        });
-        ByteString described = message(out -> out.writeBytes(TYPE_TENSOR, tensor));
-        return message(out -> {
-            out.writeString(VALUE_NAME, name);
-            out.writeBytes(VALUE_TYPE, described);
-        });
+        }
+        TypeProto.Tensor tensor = TypeProto.Tensor.newBuilder()
+                .setElemType(OrtTypes.number(type))
+                .setShape(shape)
+                .build();
+        return ValueInfoProto.newBuilder()
+                .setName(name)
+                .setType(TypeProto.newBuilder().setTensorType(tensor))
+                .build();
     }
 
-    private static ByteString dimension(long extent) {
-        return extent < 0 ? ByteString.EMPTY : message(out -> out.writeInt64(DIMENSION_VALUE, extent));
-    }
-
-    /** The OperatorSetIdProto of ONNX's own operators. */
-    static ByteString opset(long version) {
-        return message(out -> out.writeInt64(OPSET_VERSION, version));
+    /** The version of ONNX's own operators. */
+    static OperatorSetIdProto opset(long version) {
+        return OperatorSetIdProto.newBuilder().setVersion(version).build();
     }
 }

@@ -2,7 +2,9 @@ package dev.isthmus.local.ort;
 
 import ai.onnxruntime.OrtException;
 import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
@@ -120,6 +122,12 @@ final class OutputBinding implements AutoCloseable {
         Shape shape = shape(
                 NativeMemory.ALL.get(ValueLayout.JAVA_LONG, arguments.cell(1)),
                 Math.toIntExact(NativeMemory.ALL.get(ValueLayout.JAVA_LONG, arguments.cell(2))));
+        if (spec.labelled() && !spec.fits(shape)) {
+            throw new OipException(
+                    ErrorCode.INTERNAL,
+                    "model '" + model.ref().name() + "': output '" + spec.name() + "': shape " + spec.shape()
+                            + " is expected, got " + shape);
+        }
         return new Tensor(spec.name(), spec.type(), shape, Map.of(), data(spec, at, shape));
     }
 

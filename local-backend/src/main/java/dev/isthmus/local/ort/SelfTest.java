@@ -1,7 +1,6 @@
 package dev.isthmus.local.ort;
 
 import ai.onnxruntime.OrtEnvironment;
-import com.google.protobuf.ByteString;
 import dev.isthmus.local.repository.ModelSettings;
 import dev.isthmus.local.repository.ModelSource;
 import dev.isthmus.oip.DataType;
@@ -11,6 +10,8 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.proto.onnx.GraphProto;
+import dev.isthmus.proto.onnx.ModelProto;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -156,17 +157,17 @@ final class SelfTest {
     }
 
     private OnnxModel identity(DataType type, long extent) {
-        ByteString graph = OnnxProto.message(out -> {
-            out.writeBytes(OnnxProto.GRAPH_NODE, OnnxProto.identity("x", "y"));
-            out.writeString(OnnxProto.GRAPH_NAME, "identity");
-            out.writeBytes(OnnxProto.GRAPH_INPUT, OnnxProto.value("x", type, extent));
-            out.writeBytes(OnnxProto.GRAPH_OUTPUT, OnnxProto.value("y", type, extent));
-        });
-        byte[] model = OnnxProto.message(out -> {
-                    out.writeInt64(OnnxProto.MODEL_IR_VERSION, IR_VERSION);
-                    out.writeBytes(OnnxProto.MODEL_GRAPH, graph);
-                    out.writeBytes(OnnxProto.MODEL_OPSET, OnnxProto.opset(OPSET));
-                })
+        GraphProto graph = GraphProto.newBuilder()
+                .setName("identity")
+                .addNode(OnnxProto.node("Identity", "y", "x"))
+                .addInput(OnnxProto.value("x", type, extent))
+                .addOutput(OnnxProto.value("y", type, extent))
+                .build();
+        byte[] model = ModelProto.newBuilder()
+                .setIrVersion(IR_VERSION)
+                .setGraph(graph)
+                .addOpsetImport(OnnxProto.opset(OPSET))
+                .build()
                 .toByteArray();
         return OnnxModel.load(
                 new ModelSource("self-test", "1", ModelSettings.DEFAULT, () -> model, List.of()), "cpu", runtime);

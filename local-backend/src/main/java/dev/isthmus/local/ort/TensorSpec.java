@@ -15,6 +15,8 @@ import java.util.Map;
  * @param dimensions the names of its dimensions; empty for one without a name
  */
 record TensorSpec(int index, TensorMetadata metadata, DataType type, List<String> dimensions) {
+    /** The parameter of an output's metadata with the labels of its columns. */
+    static final String LABELS = "labels";
 
     /** A tensor whose shape, and even its rank, the model does not say. */
     static TensorSpec ofAnyShape(int index, String name, DataType type) {
@@ -25,6 +27,11 @@ record TensorSpec(int index, TensorMetadata metadata, DataType type, List<String
 
     boolean anyShape() {
         return Declaration.anyShape(metadata);
+    }
+
+    /** Whether its columns have labels, one each. */
+    boolean labelled() {
+        return metadata.parameters().containsKey(LABELS);
     }
 
     String name() {

@@ -199,7 +199,20 @@ record ModelFolder(RepositoryRoot root, Path place) {
 
     private ModelSource source(String name, long version, ModelSettings settings, Path onnx) {
         List<Path> jars = Files.isDirectory(place) ? jars(onnx) : List.of();
-        return new ModelSource(name, Long.toString(version), settings, () -> root.bytes(onnx), jars);
+        return new ModelSource(name, Long.toString(version), settings, new OwnFile(root, onnx), jars);
+    }
+
+    /** The file of a version, in its folder. */
+    private record OwnFile(RepositoryRoot root, Path path) implements ModelSource.OnnxFile {
+        @Override
+        public byte[] read() {
+            return root.bytes(path);
+        }
+
+        @Override
+        public Path folder() {
+            return root.inside(path.getParent());
+        }
     }
 
     /** The jars beside the version's file and in the model's folder. */

@@ -50,7 +50,7 @@ class ModelRepositoryTest {
     }
 
     private static String onnx(FoundModel model, long version) {
-        return new String(source(model, version).onnx().get(), StandardCharsets.UTF_8);
+        return new String(source(model, version).onnx().read(), StandardCharsets.UTF_8);
     }
 
     @Test

@@ -1,0 +1,182 @@
+package dev.isthmus.local.ort;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.proto.onnx.AttributeProto;
+import dev.isthmus.proto.onnx.FunctionProto;
+import dev.isthmus.proto.onnx.GraphProto;
+import dev.isthmus.proto.onnx.ModelProto;
+import dev.isthmus.proto.onnx.NodeProto;
+import dev.isthmus.proto.onnx.TensorProto;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Guards the nodes with which certain values of a request end the process: ONNX Runtime divides integers of 32 and 64
+ * bits with the processor's instruction, which traps if the least number is divided by -1, and Trilu reads outside of
+ * its input at diagonals that exceed any matrix. Such a node gets equivalent inputs, made by nodes before it. They fit every type, so
+ * that a node whose type the file does not say is guarded too. Division by zero is refused by ONNX Runtime itself.
+ */
+final class TrappingNodes {
+    /** Where, which the guard needs, exists from this version of ONNX's operators on. */
+    private static final long SINCE = 9;
+
+    private static final String INT_MOD = "fmod";
+    private static final int TENSOR = 4;
+    private static final int INT = 2;
+
+    private final List<NodeProto> nodes = new ArrayList<>();
+    private final long version;
+    private boolean changed;
+
+    private TrappingNodes(long version) {
+        this.version = version;
+    }
+
+    /**
+     * A model with the same outputs that does not trap; the given one if no node of it can.
+     *
+     * @throws OipException FAILED_PRECONDITION if that cannot be made
+     */
+    static ModelProto guarded(ModelProto model) {
+        GraphProto graph = guarded(model.getGraph(), new ValueScope(null), OnnxProto.version(model.getOpsetImportList()));
+        ModelProto.Builder guarded = model.toBuilder();
+        boolean changed = graph != model.getGraph();
+        for (int i = 0; i < model.getFunctionsCount(); i++) {
+            FunctionProto function = model.getFunctions(i);
+            TrappingNodes body = new TrappingNodes(OnnxProto.version(function.getOpsetImportList()));
+            body.add(function.getNodeList(), new ValueScope(null));
+            if (body.changed) {
+                guarded.setFunctions(i, function.toBuilder().clearNode().addAllNode(body.nodes));
+                changed = true;
+            }
+        }
+        return changed ? guarded.setGraph(graph).build() : model;
+    }
+
+    private static GraphProto guarded(GraphProto graph, ValueScope scope, long version) {
+        TrappingNodes body = new TrappingNodes(version);
+        body.add(graph.getNodeList(), scope.declare(graph));
+        return body.changed
+                ? graph.toBuilder().clearNode().addAllNode(body.nodes).build()
+                : graph;
+    }
+
+    private void add(List<NodeProto> all, ValueScope scope) {
+        for (NodeProto node : all) {
+            NodeProto inner = withGuardedBodies(node, scope);
+            boolean division = divides(inner, scope);
+            if (division && version < SINCE) {
+                throw new OipException(
+                        ErrorCode.FAILED_PRECONDITION,
+                        "node '" + node.getName() + "': Div of integers needs opset " + SINCE + " or later, got " + version
+                                + ": some values would end the process");
+            }
+            if (division) {
+                nodes.add(divided(inner));
+            } else {
+                nodes.add(cutsTriangle(inner) ? triangle(inner) : inner);
+            }
+            changed |= nodes.getLast() != node;
+            scope.add(node);
+        }
+    }
+
+    /** The bodies of If, Loop, Scan and the like. */
+    private NodeProto withGuardedBodies(NodeProto node, ValueScope scope) {
+        NodeProto.Builder guarded = null;
+        for (int i = 0; i < node.getAttributeCount(); i++) {
+            AttributeProto attribute = node.getAttribute(i);
+            AttributeProto.Builder inner = attribute.toBuilder();
+            boolean found = false;
+            if (attribute.hasG()) {
+                inner.setG(guarded(attribute.getG(), new ValueScope(scope), version));
+                found = inner.getG() != attribute.getG();
+            }
+            for (int g = 0; g < attribute.getGraphsCount(); g++) {
+                inner.setGraphs(g, guarded(attribute.getGraphs(g), new ValueScope(scope), version));
+                found |= inner.getGraphs(g) != attribute.getGraphs(g);
+            }
+            if (found) {
+                guarded = guarded == null ? node.toBuilder() : guarded;
+                guarded.setAttribute(i, inner);
+            }
+        }
+        return guarded == null ? node : guarded.build();
+    }
+
+    private static boolean is(NodeProto node, String type, int inputs) {
+        return node.getOpType().equals(type)
+                && OnnxProto.own(node.getDomain())
+                && node.getInputCount() == inputs
+                && node.getOutputCount() == 1;
+    }
+
+    private static boolean divides(NodeProto node, ValueScope scope) {
+        // The remainder of C's fmod is computed with floating-point numbers.
+        boolean floats = ValueScope.attribute(node, INT_MOD, AttributeProto::getI).orElse(0L) != 0;
+        return (is(node, "Div", 2) || is(node, "Mod", 2) && !floats)
+                && mayBeInt(scope.type(node.getInput(0)))
+                && mayBeInt(scope.type(node.getInput(1)))
+                && mayBeInt(scope.type(node.getOutput(0)))
+                && !scope.excludes(node.getInput(1), -1);
+    }
+
+    private static boolean mayBeInt(int type) {
+        return type == ValueScope.UNKNOWN || type == ValueScope.INT32 || type == ValueScope.INT64;
+    }
+
+    /** Where the divisor is -1, both operands are negated, by which the least number stays itself: it has no positive. */
+    private NodeProto divided(NodeProto node) {
+        String names = names(node);
+        String dividend = node.getInput(0);
+        String divisor = node.getInput(1);
+        nodes.add(constant(names + "least", -1));
+        nodes.add(OnnxProto.node("Cast", names + "wide", divisor).toBuilder()
+                .addAttribute(AttributeProto.newBuilder().setName("to").setType(INT).setI(ValueScope.INT64))
+                .build());
+        nodes.add(OnnxProto.node("Equal", names + "negates", names + "wide", names + "least"));
+        nodes.add(OnnxProto.node("Abs", names + "one", divisor));
+        nodes.add(OnnxProto.node("Where", names + "divisor", names + "negates", names + "one", divisor));
+        NodeProto.Builder guarded = node.toBuilder().setInput(1, names + "divisor");
+        // A remainder by 1 is 0, as one by -1.
+        if (node.getOpType().equals("Div")) {
+            nodes.add(OnnxProto.node("Sign", names + "sign", divisor));
+            nodes.add(OnnxProto.node("Mul", names + "negative", dividend, names + "sign"));
+            nodes.add(OnnxProto.node("Where", names + "dividend", names + "negates", names + "negative", dividend));
+            guarded.setInput(0, names + "dividend");
+        }
+        return guarded.build();
+    }
+
+    private static boolean cutsTriangle(NodeProto node) {
+        return node.getOpType().equals("Trilu")
+                && node.getInputCount() == 2
+                && node.getOutputCount() == 1
+                && !node.getInput(1).isEmpty();
+    }
+
+    private NodeProto triangle(NodeProto node) {
+        String names = names(node);
+        nodes.add(constant(names + "least", Integer.MIN_VALUE));
+        nodes.add(constant(names + "most", Integer.MAX_VALUE));
+        nodes.add(OnnxProto.node("Max", names + "limited", node.getInput(1), names + "least"));
+        nodes.add(OnnxProto.node("Min", names + "diagonal", names + "limited", names + "most"));
+        return node.toBuilder().setInput(1, names + "diagonal").build();
+    }
+
+    /** Names in a graph are unique, and so are those with the node's output in front. */
+    private static String names(NodeProto node) {
+        return node.getOutput(0) + "/isthmus/";
+    }
+
+    private static NodeProto constant(String name, long value) {
+        TensorProto tensor = TensorProto.newBuilder()
+                .setDataType(ValueScope.INT64)
+                .addInt64Data(value)
+                .build();
+        return OnnxProto.node("Constant", name).toBuilder()
+                .addAttribute(AttributeProto.newBuilder().setName("value").setType(TENSOR).setT(tensor))
+                .build();
+    }
+}

@@ -22,9 +22,10 @@ IMAGE = (3, 224, 224)
 TYPES = {"FP32": np.float32, "FP16": np.float16}
 WIDTHS = (1024, 4096, 4096, 4096, 1024)
 ROWS = "max_batch_size: 32\n"
+JOINED = ROWS + "dynamic_batching { }\n"
 CONFIGURATIONS = {
-    "": "", "_batch": ROWS + "dynamic_batching { max_queue_delay_microseconds: 1000 }\n", "_joined": ROWS,
-    "_single": ROWS + "instance_group { count: 1 }\n", "_cpu": "instance_group { kind: KIND_CPU }\n"}
+    "": "", "_batch": ROWS + "dynamic_batching { max_queue_delay_microseconds: 1000 }\n", "_joined": JOINED,
+    "_single": JOINED + "instance_group { count: 1 }\n", "_cpu": "instance_group { kind: KIND_CPU }\n"}
 PROCESSES = 8
 
 

@@ -211,7 +211,7 @@ public final class LocalBackend implements AutoCloseable {
             return Optional.empty();
         }
         List<String> numbers = ref.version().isEmpty()
-                ? versions.served().keySet().stream().map(String::valueOf).toList()
+                ? versions.served().values().stream().map(Served::version).toList()
                 : List.of(served.model().ref().version());
         return Optional.of(new ModelMetadata(
                 ref.name(),

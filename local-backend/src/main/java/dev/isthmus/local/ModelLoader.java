@@ -97,7 +97,7 @@ final class ModelLoader {
                     .log("{}", failure.message());
             throw failure;
         }
-        LOG.atInfo().addKeyValue("model", name).log("model '{}' is loaded, versions {}", name, fresh.keySet());
+        LOG.atInfo().addKeyValue("model", name).log("model '{}' is loaded, versions {}", name, fresh.values().stream().map(Served::version).toList());
     }
 
     private static OipException failure(String name, Map<Long, String> problems, boolean kept) {
@@ -107,7 +107,8 @@ final class ModelLoader {
         }
         problems.forEach((version, problem) -> {
             text.append(text.indexOf(": ") < 0 ? ": " : "; ");
-            text.append(version == ModelVersions.WHOLE ? "" : "version " + version + ": ")
+            String number = ModelVersions.shown(version);
+            text.append(number.isEmpty() ? "" : "version " + number + ": ")
                     .append(problem);
         });
         return new OipException(ErrorCode.FAILED_PRECONDITION, text.toString());

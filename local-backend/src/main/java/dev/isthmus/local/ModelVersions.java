@@ -2,6 +2,7 @@ package dev.isthmus.local;
 
 import dev.isthmus.local.ModelStatus.State;
 import dev.isthmus.local.ort.OnnxModel;
+import dev.isthmus.local.repository.ModelRepository;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -25,7 +26,11 @@ record ModelVersions(NavigableMap<Long, Served> served, NavigableMap<Long, Strin
     static final ModelVersions NONE = new ModelVersions(new TreeMap<>(), new TreeMap<>(), false);
 
     /** A loaded version with its counters. */
-    record Served(OnnxModel model, ModelCounts counts) {}
+    record Served(OnnxModel model, ModelCounts counts) {
+        String version() {
+            return model.ref().version();
+        }
+    }
 
     ModelVersions {
         served = Collections.unmodifiableNavigableMap(new TreeMap<>(served));
@@ -52,11 +57,16 @@ record ModelVersions(NavigableMap<Long, Served> served, NavigableMap<Long, Strin
         return new ModelVersions(new TreeMap<>(), reasons, false);
     }
 
-    /** The version with this number; the highest one if it is empty. */
+    /** The version with this number or name; the highest one if it is empty. */
     @Nullable
     Served find(String version) {
         if (version.isEmpty()) {
             return served.isEmpty() ? null : served.lastEntry().getValue();
+        }
+        for (Served each : served.values()) {
+            if (each.version().equals(version)) {
+                return each;
+            }
         }
         return version.matches("[0-9]{1,18}") ? served.get(Long.parseLong(version)) : null;
     }
@@ -76,10 +86,16 @@ record ModelVersions(NavigableMap<Long, Served> served, NavigableMap<Long, Strin
             if (served.containsKey(version)) {
                 reason = reason.isEmpty() ? reasons.getOrDefault(WHOLE, "") : reason;
             }
-            String number = version == WHOLE ? "" : Long.toString(version);
+            Served here = served.get(version);
+            String number = here == null ? shown(version) : here.version();
             statuses.add(new ModelStatus(name, number, state(version), reason));
         }
         return statuses;
+    }
+
+    /** A version in the index and in messages; empty if it has no number. */
+    static String shown(long version) {
+        return version == WHOLE || version > ModelRepository.MAX_VERSION ? "" : Long.toString(version);
     }
 
     private State state(long version) {

@@ -2,8 +2,10 @@ package dev.isthmus.local;
 
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.local.repository.TensorConfig;
 import dev.isthmus.local.repository.VersionPolicy;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.Shape;
 import dev.isthmus.proto.config.DataType;
 import dev.isthmus.proto.config.ModelConfig;
 import dev.isthmus.proto.config.ModelDynamicBatching;
@@ -12,8 +14,12 @@ import dev.isthmus.proto.config.ModelInstanceGroup;
 import dev.isthmus.proto.config.ModelInstanceGroup.Kind;
 import dev.isthmus.proto.config.ModelOutput;
 import dev.isthmus.proto.config.ModelParameter;
+import dev.isthmus.proto.config.ModelTensorReshape;
 import dev.isthmus.proto.config.ModelVersionPolicy;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
 
 /** A loaded model's effective configuration, including defaults, in Triton's form. */
 final class ServedConfig {
@@ -32,25 +38,41 @@ final class ServedConfig {
                 .setMaxBatchSize(settings.maxBatchSize())
                 .addInstanceGroup(group(settings, threads))
                 .putParameters("intra_op_thread_count", text(Integer.toString(settings.intraOpThreads())));
-        model.inputs()
-                .forEach(input -> config.addInput(ModelInput.newBuilder()
-                        .setName(input.name())
-                        .setDataType(type(input))
-                        .addAllDims(dims(input, batches))));
-        model.outputs()
-                .forEach(output -> config.addOutput(ModelOutput.newBuilder()
-                        .setName(output.name())
-                        .setDataType(type(output))
-                        .addAllDims(dims(output, batches))));
-        if (batches) {
-            config.setDynamicBatching(ModelDynamicBatching.newBuilder()
-                    .setMaxQueueDelayMicroseconds(settings.maxQueueDelay().toNanos() / 1000));
+        for (TensorMetadata input : model.inputs()) {
+            ModelInput.Builder built = config.addInputBuilder()
+                    .setName(input.name())
+                    .setDataType(type(input))
+                    .addAllDims(dims(input.shape(), batches));
+            reshape(settings.inputs(), input, batches).ifPresent(built::setReshape);
+        }
+        for (TensorMetadata output : model.outputs()) {
+            ModelOutput.Builder built = config.addOutputBuilder()
+                    .setName(output.name())
+                    .setDataType(type(output))
+                    .addAllDims(dims(output.shape(), batches));
+            reshape(settings.outputs(), output, batches).ifPresent(built::setReshape);
+        }
+        Duration delay = settings.maxQueueDelay();
+        if (delay != null) {
+            config.setDynamicBatching(
+                    ModelDynamicBatching.newBuilder().setMaxQueueDelayMicroseconds(delay.toNanos() / 1000));
         }
         String translator = settings.translator();
         if (translator != null) {
             config.putParameters("translator", text(translator));
         }
         return config.build();
+    }
+
+    private static Optional<ModelTensorReshape> reshape(
+            List<TensorConfig> configured, TensorMetadata tensor, boolean batches) {
+        return configured.stream()
+                .filter(each -> each.metadata().name().equals(tensor.name()))
+                .flatMap(each -> Stream.ofNullable(each.reshape()))
+                .map(shape -> ModelTensorReshape.newBuilder()
+                        .addAllShape(dims(shape, batches))
+                        .build())
+                .findFirst();
     }
 
     private static ModelParameter text(String value) {
@@ -88,8 +110,8 @@ final class ServedConfig {
     }
 
     /** As in Triton: without the batch dimension of batched models. */
-    private static List<Long> dims(TensorMetadata tensor, boolean batches) {
-        List<Long> all = tensor.shape().toList();
+    private static List<Long> dims(Shape shape, boolean batches) {
+        List<Long> all = shape.toList();
         return batches && !all.isEmpty() ? all.subList(1, all.size()) : all;
     }
 }

@@ -2,7 +2,6 @@ package dev.isthmus.local;
 
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.ort.RunHandle;
-import dev.isthmus.local.repository.Declaration;
 import dev.isthmus.local.repository.FoundModel;
 import dev.isthmus.local.repository.ModelSource;
 import java.util.Objects;
@@ -55,7 +54,6 @@ final class VersionLoad implements LoadThreads.LoadStep<OnnxModel> {
             String placed = Objects.requireNonNullElse(source.settings().device(), device);
             OnnxModel model = OnnxModel.load(source, placed);
             try {
-                Declaration.require(source.settings(), model.inputs(), model.outputs());
                 if (source.settings().warmUp()) {
                     activity = "its warm-up";
                     new WarmUpRun(model, new SplittableRandom(), handle).run(found.warmUps());

@@ -60,7 +60,7 @@ class ModelConfigurationTest {
             var config = backend.config(ModelRef.of("m")).orElseThrow();
             assertThat(config.getPlatform()).isEqualTo("onnxruntime_onnx");
             assertThat(config.getMaxBatchSize()).isEqualTo(8);
-            assertThat(config.getInput(0).getDimsList()).containsExactly(-1L);
+            assertThat(config.getInput(0).getDimsList()).containsExactly(4L);
             assertThat(config.getInstanceGroup(0).getCount()).isEqualTo(2);
             assertThat(config.getDynamicBatching().getMaxQueueDelayMicroseconds())
                     .isEqualTo(100);
@@ -69,7 +69,7 @@ class ModelConfigurationTest {
                             .inputs()
                             .getFirst()
                             .shape())
-                    .isEqualTo(Shape.of(-1, -1));
+                    .isEqualTo(Shape.of(-1, 4));
             assertThat(backend.config(ModelRef.of("none"))).isEmpty();
         }
     }

@@ -31,6 +31,13 @@ record ModelFolders(Path root) {
         Files.write(file, Files.readAllBytes(MODELS.resolve("identity_" + type + "/1/model.onnx")));
     }
 
+    /** Adds a model of the tests of runs. */
+    void copy(String model, String path) throws IOException {
+        Path file = root.resolve(path);
+        Files.createDirectories(file.getParent());
+        Files.copy(Path.of("src/test/resources/execution", model), file);
+    }
+
     void write(String path, String text) throws IOException {
         Files.writeString(root.resolve(path), text);
     }
@@ -85,14 +92,20 @@ record ModelFolders(Path root) {
 
     /** The version that served the request. */
     static String infer(LocalBackend backend, String name, String version, DataType type) {
+        return infer(backend, new ModelRef(name, version), type, 1, 1).model().version();
+    }
+
+    /** The released response to a request with zeros of this shape. */
+    static InferResponse infer(LocalBackend backend, ModelRef model, DataType type, long... shape) {
+        int bytes = Math.toIntExact(Shape.of(shape).elementCount() * type.size());
         Tensor input = new Tensor(
                 "INPUT0",
                 type,
-                Shape.of(1, 1),
+                Shape.of(shape),
                 Map.of(),
-                ALLOCATOR.directBuffer().writeZero(type.size()));
+                ALLOCATOR.directBuffer().writeZero(bytes));
         CompletableFuture<InferResponse> outcome = new CompletableFuture<>();
-        InferRequest request = new InferRequest(new ModelRef(name, version), "", Map.of(), List.of(input), List.of());
+        InferRequest request = new InferRequest(model, "", Map.of(), List.of(input), List.of());
         backend.infer(request, Long.MAX_VALUE, ALLOCATOR, new InferCallback() {
             @Override
             public void done(InferResponse response) {
@@ -105,7 +118,7 @@ record ModelFolders(Path root) {
                 outcome.completeExceptionally(failure);
             }
         });
-        return joined(outcome).model().version();
+        return joined(outcome);
     }
 
     static String infer(LocalBackend backend, String name) {

@@ -3,6 +3,7 @@ package dev.isthmus.local.ort;
 import ai.onnxruntime.OrtException;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -64,21 +65,22 @@ final class InputBinding implements AutoCloseable {
 
     private void add(TensorSpec spec, Tensor input) throws OrtException {
         int bytes = input.data().readableBytes();
+        Shape shape = spec.toModel(input.shape());
         if (spec.type() == DataType.BYTES) {
             copies.gathered(bytes);
-            long value = OrtStrings.tensor(contiguous(input.data()), bytes, input.shape());
-            arguments.input(spec, input.shape(), value, 0, 0);
+            long value = OrtStrings.tensor(contiguous(input.data()), bytes, shape);
+            arguments.input(spec, shape, value, 0, 0);
             return;
         }
         long start = aligned(input.data(), bytes);
         long value = OrtApi.tensor(
                 start,
                 bytes,
-                arguments.shape(input.shape()),
-                input.shape().rank(),
+                arguments.shape(shape),
+                shape.rank(),
                 OrtTypes.number(spec.type()),
                 arguments.cell(0));
-        arguments.input(spec, input.shape(), value, start, bytes);
+        arguments.input(spec, shape, value, start, bytes);
     }
 
     /** The address of the data in contiguous direct memory; copies the data if necessary. */

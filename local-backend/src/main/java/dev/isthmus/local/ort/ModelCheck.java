@@ -5,15 +5,18 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.message.TensorCheck;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Checks whether a request matches a model. ONNX Runtime itself fails on missing inputs only at run time, and accepts
  * memory of wrong sizes.
  *
  * @param model the model's name
+ * @param maxRows the maximum first extent of inputs in which it is variable; 0 for any
  */
-record ModelCheck(String model, Signature signature) {
+record ModelCheck(String model, Signature signature, int maxRows) {
 
     /** @throws OipException INVALID_ARGUMENT naming tensor, value and expectation */
     void require(InferRequest request) {
@@ -47,6 +50,13 @@ record ModelCheck(String model, Signature signature) {
         if (!spec.fits(input.shape())) {
             throw failure("input", spec.name(), ": shape " + spec.shape() + " is expected, got " + input.shape());
         }
+        if (maxRows > 0 && spec.shape().rank() > 0 && spec.shape().extent(0) < 0 && input.shape().extent(0) > maxRows) {
+            throw failure(
+                    "input",
+                    spec.name(),
+                    ": at most " + maxRows + " rows are expected (max_batch_size), got "
+                            + input.shape().extent(0));
+        }
         if (input.shared()) {
             throw failure("input", spec.name(), ": local models do not support shared memory");
         }
@@ -54,17 +64,16 @@ record ModelCheck(String model, Signature signature) {
     }
 
     private void require(List<RequestedOutput> outputs) {
-        boolean[] requested = new boolean[signature.outputs().size()];
+        Set<String> requested = new HashSet<>();
         for (int i = 0; i < outputs.size(); i++) {
             String name = outputs.get(i).name();
             TensorSpec spec = signature.output(name);
             if (spec == null) {
                 throw failure("output", name, " is not one of its outputs; they are " + names(signature.outputs()));
             }
-            if (requested[spec.index()]) {
+            if (!requested.add(name)) {
                 throw failure("output", name, " is requested twice");
             }
-            requested[spec.index()] = true;
         }
     }
 

@@ -22,7 +22,7 @@ record NativeSession(long session, MemorySegment inputPointers, MemorySegment ou
         Arena arena = Arena.ofAuto();
         int rank = Stream.concat(signature.inputs().stream(), signature.outputs().stream())
                 .mapToInt(
-                        spec -> spec.anyShape() ? Shape.MAX_RANK : spec.shape().rank())
+                        spec -> spec.anyShape() ? Shape.MAX_RANK : spec.inModel().rank())
                 .max()
                 .orElse(0);
         return new NativeSession(

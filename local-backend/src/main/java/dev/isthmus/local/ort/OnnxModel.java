@@ -7,8 +7,10 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtException.OrtErrorCode;
 import ai.onnxruntime.OrtLoggingLevel;
 import ai.onnxruntime.OrtSession;
+import dev.isthmus.local.repository.Declaration;
 import dev.isthmus.local.repository.ModelSettings;
 import dev.isthmus.local.repository.ModelSource;
+import dev.isthmus.local.repository.TensorConfig;
 import dev.isthmus.local.translate.Translation;
 import dev.isthmus.local.translate.TranslatorSource;
 import dev.isthmus.oip.ErrorCode;
@@ -59,15 +61,18 @@ public final class OnnxModel {
             ModelSource source,
             Devices.PlacedSession placed,
             Model owner,
-            Signature signature,
+            Signature whole,
             @Nullable Translated translated) {
         this.ref = new ModelRef(source.name(), source.version());
         this.settings =
                 translated == null ? source.settings() : source.settings().unbatched();
         this.placed = placed;
         this.owner = owner;
-        this.check = new ModelCheck(ref.name(), signature);
-        this.graph = NativeSession.of(placed.session(), signature);
+        this.check = translated == null
+                ? new ModelCheck(
+                        ref.name(), whole.limitedTo(settings), settings.limits() ? settings.maxBatchSize() : 0)
+                : new ModelCheck(ref.name(), whole, 0);
+        this.graph = NativeSession.of(placed.session(), whole);
         this.translated = translated;
     }
 
@@ -97,6 +102,9 @@ public final class OnnxModel {
             try {
                 Signature signature = Signature.of(placed.session(), zipMaps.labels(), unshaped);
                 Translated translated = translated(ref, source, signature);
+                Signature seen = translated == null ? signature : translated.check().signature();
+                Declaration.require(
+                        source.settings(), Signature.metadata(seen.inputs()), Signature.metadata(seen.outputs()));
                 Model owner =
                         Model.newInstance(source.name(), placed.placement().device(), "OnnxRuntime");
                 owner.setBlock(new OrtSymbolBlock(placed.session(), (OrtNDManager) owner.getNDManager()));
@@ -131,11 +139,11 @@ public final class OnnxModel {
                 ref,
                 settings.translator(),
                 source.jars(),
-                settings.inputs(),
-                settings.outputs(),
+                settings.inputs().stream().map(TensorConfig::metadata).toList(),
+                settings.outputs().stream().map(TensorConfig::metadata).toList(),
                 signature.inputs().stream().map(TensorSpec::name).toList()));
         Signature declared = Signature.declared(translation.inputs(), translation.outputs());
-        return new Translated(translation, new ModelCheck(ref.name(), declared));
+        return new Translated(translation, new ModelCheck(ref.name(), declared, 0));
     }
 
     private static OrtSession.SessionOptions options(ModelSource source) throws OrtException {
@@ -178,9 +186,7 @@ public final class OnnxModel {
 
     /** The inputs as clients see them, in the model's order. */
     public List<TensorMetadata> inputs() {
-        return clientCheck().signature().inputs().stream()
-                .map(TensorSpec::metadata)
-                .toList();
+        return Signature.metadata(clientCheck().signature().inputs());
     }
 
     /**
@@ -188,9 +194,7 @@ public final class OnnxModel {
      * columns are listed in the parameter "labels".
      */
     public List<TensorMetadata> outputs() {
-        return clientCheck().signature().outputs().stream()
-                .map(TensorSpec::metadata)
-                .toList();
+        return Signature.metadata(clientCheck().signature().outputs());
     }
 
     /** Metadata parameters: the runtime, the device and the translator. */

@@ -81,8 +81,9 @@ final class OutputBinding implements AutoCloseable {
         if (size == 0 || size > Integer.MAX_VALUE) {
             return 0;
         }
+        Shape shown = spec.toClient(shape);
         ByteBuf data = allocator.directBuffer((int) size, (int) size).writerIndex((int) size);
-        preallocated[at] = new Tensor(spec.name(), spec.type(), shape, Map.of(), data);
+        preallocated[at] = new Tensor(spec.name(), spec.type(), shown, Map.of(), data);
         return OrtApi.tensor(
                 NativeMemory.address(data),
                 size,
@@ -128,7 +129,7 @@ final class OutputBinding implements AutoCloseable {
                     "model '" + model.ref().name() + "': output '" + spec.name() + "': shape " + spec.shape()
                             + " is expected, got " + shape);
         }
-        return new Tensor(spec.name(), spec.type(), shape, Map.of(), data(spec, at, shape));
+        return new Tensor(spec.name(), spec.type(), spec.toClient(shape), Map.of(), data(spec, at, shape));
     }
 
     private static Shape shape(long extents, int rank) {

@@ -33,16 +33,16 @@ final class ShapeRule {
             return null;
         }
         List<Extent> extents = new ArrayList<>();
-        for (int i = 0; i < output.shape().rank(); i++) {
+        for (int i = 0; i < output.inModel().rank(); i++) {
             Extent extent = new Extent(
-                    output.shape().extent(i), sources(output.dimensions().get(i), inputs));
+                    output.inModel().extent(i), sources(output.dimensions().get(i), inputs));
             if (extent.fixed < 0 && extent.sources.isEmpty()) {
                 return null;
             }
             extents.add(extent);
         }
         boolean fixed = extents.stream().allMatch(extent -> extent.fixed >= 0);
-        return new ShapeRule(List.copyOf(extents), fixed ? output.shape() : null);
+        return new ShapeRule(List.copyOf(extents), fixed ? output.inModel() : null);
     }
 
     private static List<Source> sources(String name, List<TensorSpec> inputs) {

@@ -5,6 +5,8 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.TensorInfo;
 import ai.onnxruntime.ValueInfo;
+import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.local.repository.TensorConfig;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
@@ -16,9 +18,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -29,16 +31,21 @@ final class Signature {
     private final List<TensorSpec> outputs;
     private final Map<String, TensorSpec> inputsByName;
     private final Map<String, TensorSpec> outputsByName;
-    private final List<Optional<ShapeRule>> rules;
+    private final Map<String, ShapeRule> rules;
 
     private Signature(List<TensorSpec> inputs, List<TensorSpec> outputs) {
         this.inputs = inputs;
         this.outputs = outputs;
         this.inputsByName = byName(inputs);
         this.outputsByName = byName(outputs);
-        this.rules = outputs.stream()
-                .map(output -> Optional.ofNullable(ShapeRule.of(output, inputs)))
-                .toList();
+        Map<String, ShapeRule> known = new HashMap<>();
+        for (TensorSpec output : outputs) {
+            ShapeRule rule = ShapeRule.of(output, inputs);
+            if (rule != null) {
+                known.put(output.name(), rule);
+            }
+        }
+        this.rules = Map.copyOf(known);
     }
 
     private static Map<String, TensorSpec> byName(List<TensorSpec> specs) {
@@ -74,7 +81,7 @@ final class Signature {
                     .orElseThrow(() -> new OipException(
                             ErrorCode.FAILED_PRECONDITION,
                             "'" + tensor.name() + "': the protocol has no datatype " + tensor.dataType()));
-            specs.add(new TensorSpec(
+            specs.add(TensorSpec.of(
                     specs.size(),
                     tensor,
                     type,
@@ -114,7 +121,7 @@ final class Signature {
         Map<String, Parameter> parameters = labels == null ? Map.of() : Map.of(TensorSpec.LABELS, new Parameter.Text(labels));
         TensorMetadata metadata =
                 new TensorMetadata(node.getName(), type.name(), Shape.of(info.getShape()), parameters);
-        return new TensorSpec(index, metadata, type, dimensions(info));
+        return TensorSpec.of(index, metadata, type, dimensions(info));
     }
 
     private static List<String> dimensions(TensorInfo info) {
@@ -122,6 +129,43 @@ final class Signature {
         return names == null || names.length != info.getShape().length
                 ? Collections.nCopies(info.getShape().length, "")
                 : Arrays.stream(names).map(name -> name == null ? "" : name).toList();
+    }
+
+    /**
+     * This signature as a configuration limits it: configured tensors have its dimensions, and outputs that it leaves
+     * out are not there.
+     */
+    Signature limitedTo(ModelSettings settings) {
+        if (!settings.limits()) {
+            return this;
+        }
+        List<TensorSpec> sent = settings.outputs().isEmpty()
+                ? outputs
+                : outputs.stream()
+                        .filter(output -> config(output, settings.outputs()) != null)
+                        .toList();
+        return new Signature(limited(inputs, settings.inputs()), limited(sent, settings.outputs()));
+    }
+
+    private static List<TensorSpec> limited(List<TensorSpec> specs, List<TensorConfig> configured) {
+        List<TensorSpec> limited = new ArrayList<>();
+        for (TensorSpec spec : specs) {
+            TensorConfig config = config(spec, configured);
+            limited.add(config == null ? spec : spec.limitedTo(config));
+        }
+        return List.copyOf(limited);
+    }
+
+    private static @Nullable TensorConfig config(TensorSpec spec, List<TensorConfig> configured) {
+        return configured.stream()
+                .filter(config -> config.metadata().name().equals(spec.name()))
+                .findFirst()
+                .orElse(null);
+    }
+
+    /** The metadata of tensors. */
+    static List<TensorMetadata> metadata(List<TensorSpec> specs) {
+        return specs.stream().map(TensorSpec::metadata).toList();
     }
 
     List<TensorSpec> inputs() {
@@ -161,6 +205,6 @@ final class Signature {
     /** The rule that predicts an output's shape; null if it is unknown before a run. */
     @Nullable
     ShapeRule rule(TensorSpec output) {
-        return rules.get(output.index()).orElse(null);
+        return rules.get(output.name());
     }
 }

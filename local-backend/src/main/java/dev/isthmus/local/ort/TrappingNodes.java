@@ -141,8 +141,7 @@ final class TrappingNodes {
         NodeProto.Builder guarded = node.toBuilder().setInput(1, names + "divisor");
         // A remainder by 1 is 0, as one by -1.
         if (node.getOpType().equals("Div")) {
-            nodes.add(OnnxProto.node("Sign", names + "sign", divisor));
-            nodes.add(OnnxProto.node("Mul", names + "negative", dividend, names + "sign"));
+            nodes.add(OnnxProto.node("Neg", names + "negative", dividend));
             nodes.add(OnnxProto.node("Where", names + "dividend", names + "negates", names + "negative", dividend));
             guarded.setInput(0, names + "dividend");
         }

@@ -9,7 +9,11 @@ import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.proto.config.ModelConfig;
+import dev.isthmus.proto.config.ModelInput;
+import dev.isthmus.proto.config.ModelOutput;
+import dev.isthmus.proto.config.ModelTensorReshape;
 import dev.isthmus.proto.config.ModelVersionPolicy;
+import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -74,7 +78,7 @@ final class ConfigPbtxt {
         return new ConfigPbtxt(config.build(), ignored, lines.build()).file();
     }
 
-    /** The field's name in the file: "ModelInput.reshape" is input.reshape. */
+    /** The field's name in the file: "ModelInput.format" is input.format. */
     private static String field(String name) {
         String field = name.replaceFirst("^ModelConfig\\.", "");
         return field.replaceFirst("^ModelInput\\.", "input.")
@@ -99,7 +103,8 @@ final class ConfigPbtxt {
                 threads(),
                 parameter(TRANSLATOR),
                 inputs(),
-                outputs());
+                outputs(),
+                true);
         config.getParametersMap().keySet().stream()
                 .filter(name -> !name.equals(TRANSLATOR) && !name.equals(THREADS))
                 .sorted()
@@ -157,7 +162,11 @@ final class ConfigPbtxt {
         return new VersionPolicy.Specific(new TreeSet<>(versions));
     }
 
-    private Duration delay() {
+    private @Nullable Duration delay() {
+        // The elements of several ragged requests could not be told apart.
+        if (!config.hasDynamicBatching() || config.getInputList().stream().anyMatch(ModelInput::getAllowRaggedBatch)) {
+            return null;
+        }
         long micros = config.getDynamicBatching().getMaxQueueDelayMicroseconds();
         if (micros < 0 || micros > MAX_DELAY_MICROS) {
             throw refused("dynamic_batching: max_queue_delay_microseconds from 0 to " + MAX_DELAY_MICROS
@@ -184,38 +193,71 @@ final class ConfigPbtxt {
         return Math.max(threads, 1);
     }
 
-    private List<TensorMetadata> inputs() {
+    private List<TensorConfig> inputs() {
         return tensors(
-                "input",
-                config.getInputCount(),
-                i -> config.getInput(i).getName(),
-                i -> tensor(
-                        "input",
-                        config.getInput(i).getName(),
-                        config.getInput(i).getDataType(),
-                        config.getInput(i).getDimsList()));
+                "input", config.getInputCount(), i -> config.getInput(i).getName(), i -> input(config.getInput(i)));
     }
 
-    private List<TensorMetadata> outputs() {
+    private TensorConfig input(ModelInput input) {
+        TensorMetadata metadata = tensor("input", input.getName(), input.getDataType(), input.getDimsList());
+        if (input.getAllowRaggedBatch()) {
+            ignored.add("input.allow_ragged_batch");
+            return new TensorConfig(metadata, config.getMaxBatchSize() > 0 ? Shape.of(-1) : null);
+        }
+        return input.hasReshape()
+                ? reshaped("input", metadata, input.getDimsList(), input.getReshape())
+                : new TensorConfig(metadata, null);
+    }
+
+    private List<TensorConfig> outputs() {
         return tensors(
                 "output",
                 config.getOutputCount(),
                 i -> config.getOutput(i).getName(),
-                i -> tensor(
-                        "output",
-                        config.getOutput(i).getName(),
-                        config.getOutput(i).getDataType(),
-                        config.getOutput(i).getDimsList()));
+                i -> output(config.getOutput(i)));
+    }
+
+    private TensorConfig output(ModelOutput output) {
+        TensorMetadata metadata = tensor("output", output.getName(), output.getDataType(), output.getDimsList());
+        return output.hasReshape()
+                ? reshaped("output", metadata, output.getDimsList(), output.getReshape())
+                : new TensorConfig(metadata, null);
+    }
+
+    /** The fixed extents before, between and behind the variable ones must make as many elements. */
+    private TensorConfig reshaped(String kind, TensorMetadata tensor, List<Long> dims, ModelTensorReshape reshape) {
+        String what = kind + " '" + tensor.name() + "': ";
+        if (!elements(dims).equals(elements(reshape.getShapeList()))) {
+            throw refused(what + "a reshape of as many elements as dims " + dims + " is expected, got "
+                    + reshape.getShapeList());
+        }
+        return new TensorConfig(tensor, shape(what, batch(), reshape.getShapeList()));
+    }
+
+    private static List<BigInteger> elements(List<Long> dims) {
+        List<BigInteger> products = new ArrayList<>(List.of(BigInteger.ONE));
+        for (long extent : dims) {
+            if (extent < 0) {
+                products.add(BigInteger.ONE);
+            } else {
+                products.set(products.size() - 1, products.getLast().multiply(BigInteger.valueOf(extent)));
+            }
+        }
+        return products;
+    }
+
+    private @Nullable Long batch() {
+        return config.getMaxBatchSize() > 0 ? -1L : null;
     }
 
     /** Reads the tensors of a kind, each of which may be listed once. */
-    private List<TensorMetadata> tensors(
-            String kind, int count, IntFunction<String> name, IntFunction<TensorMetadata> tensor) {
+    private List<TensorConfig> tensors(
+            String kind, int count, IntFunction<String> name, IntFunction<TensorConfig> tensor) {
         List<Integer> at = nameLines(kind);
         // Entries without a name cannot be told apart.
         boolean known = at.size() == count;
         Map<String, Integer> seen = new HashMap<>();
-        List<TensorMetadata> tensors = new ArrayList<>();
+        List<TensorConfig> tensors = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             String place = known ? "line " + at.get(i) + ": " : "";
             Integer before = seen.putIfAbsent(name.apply(i), i);
@@ -247,7 +289,7 @@ final class ConfigPbtxt {
         if (dims.contains(0L)) {
             throw refused(what + "dims of -1 or from 1 on are expected, got " + dims);
         }
-        Shape shape = shape(what, config.getMaxBatchSize() > 0 ? -1L : null, dims);
+        Shape shape = shape(what, batch(), dims);
         return new TensorMetadata(name, type(what, type).name(), shape, Map.of());
     }
 

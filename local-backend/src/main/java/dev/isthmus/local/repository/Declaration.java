@@ -28,7 +28,8 @@ public final class Declaration {
         settings.outputs().forEach(output -> require("output", output, outputs));
     }
 
-    private static void require(String kind, TensorMetadata declared, List<TensorMetadata> model) {
+    private static void require(String kind, TensorConfig configured, List<TensorMetadata> model) {
+        TensorMetadata declared = configured.metadata();
         String what = "configuration: " + kind + " '" + declared.name() + "': ";
         TensorMetadata actual = model.stream()
                 .filter(tensor -> tensor.name().equals(declared.name()))
@@ -38,8 +39,8 @@ public final class Declaration {
         if (!actual.dataType().equals(declared.dataType())) {
             throw refused(what + "datatype " + declared.dataType() + ", but the model has " + actual.dataType());
         }
-        if (!anyShape(actual) && !fits(declared.shape(), actual.shape())) {
-            throw refused(what + "shape " + declared.shape() + ", but the model has " + actual.shape());
+        if (!anyShape(actual) && !fits(configured.inModel(), actual.shape())) {
+            throw refused(what + "shape " + configured.inModel() + ", but the model has " + actual.shape());
         }
     }
 

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class MlServerSettings {
     static final String NAME = "model-settings.json";
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Pattern VERSION = Pattern.compile("[\\w.+-]{1,128}");
     private static final int MAX_BATCH = 1_000_000;
     private static final double MAX_SECONDS = 60;
 
@@ -54,17 +56,21 @@ final class MlServerSettings {
                 ignored.add("parameters." + field.getKey());
             }
         }
+        int size = batchSize(json.path("max_batch_size"));
+        Duration time = batchTime(json.path("max_batch_time"));
+        boolean batches = size > 1 && time.isPositive();
         ModelSettings settings = new ModelSettings(
                 VersionPolicy.DEFAULT,
-                batchSize(json.path("max_batch_size")),
-                batchTime(json.path("max_batch_time")),
+                batches ? size : 0,
+                batches ? time : null,
                 0,
                 true,
                 null,
                 1,
                 null,
                 tensors("inputs", json.path("inputs")),
-                tensors("outputs", json.path("outputs")));
+                tensors("outputs", json.path("outputs")),
+                false);
         return new ModelFile(
                 text("name", json.path("name")),
                 settings,
@@ -106,29 +112,27 @@ final class MlServerSettings {
         return value.textValue();
     }
 
-    private static @Nullable Long version(JsonNode value) {
+    private static @Nullable String version(JsonNode value) {
         String text = text("parameters.version", value);
-        if (text == null) {
-            return null;
+        if (text != null && !VERSION.matcher(text).matches()) {
+            throw refused("parameters.version: letters, digits and . _ + - are expected, got '" + text + "'");
         }
-        if (!ModelFolder.isVersion(text)) {
-            throw refused("parameters.version: a number from 1 on is expected, got '" + text + "'");
-        }
-        return Long.valueOf(text);
+        return text;
     }
 
-    private static List<TensorMetadata> tensors(String field, JsonNode value) {
-        List<TensorMetadata> tensors = new ArrayList<>();
+    private static List<TensorConfig> tensors(String field, JsonNode value) {
+        List<TensorConfig> tensors = new ArrayList<>();
         for (JsonNode each : value) {
             String name = text(field + ".name", each.path("name"));
             String type = text(field + ".datatype", each.path("datatype"));
             if (name == null || type == null || DataType.byName(type).isEmpty()) {
                 throw refused(field + ": a name and a datatype such as FP32 are expected, got " + each);
             }
-            if (tensors.stream().anyMatch(tensor -> tensor.name().equals(name))) {
+            if (tensors.stream().anyMatch(tensor -> tensor.metadata().name().equals(name))) {
                 throw refused(field + ": '" + name + "' is expected once");
             }
-            tensors.add(new TensorMetadata(name, type, shape(field, each.path("shape")), Map.of()));
+            TensorMetadata metadata = new TensorMetadata(name, type, shape(field, each.path("shape")), Map.of());
+            tensors.add(new TensorConfig(metadata, null));
         }
         return tensors;
     }

@@ -16,7 +16,7 @@ record ModelFile(
         ModelSettings settings,
         List<WarmUpRequest> warmUps,
         @Nullable String file,
-        @Nullable Long version,
+        @Nullable String version,
         List<String> ignored) {
 
     static final ModelFile NONE = new ModelFile(null, ModelSettings.DEFAULT, List.of(), null, null, List.of());

@@ -130,6 +130,11 @@ record ModelFolder(RepositoryRoot root, Path place) {
         return mlserver ? MlServerSettings.read(root.text(place.resolve(MlServerSettings.NAME))) : ModelFile.NONE;
     }
 
+    /** A version's number; for the only version of MLServer's layout, which may have any name, one that no version has. */
+    private static long number(String version) {
+        return isVersion(version) ? Long.parseLong(version) : MAX_VERSION + 1;
+    }
+
     /** MLServer's layout: one version, at the path in its settings. */
     private NavigableMap<Long, Path> single(ModelFile file) {
         String uri = Objects.requireNonNullElse(file.file(), ".");
@@ -141,7 +146,7 @@ record ModelFolder(RepositoryRoot root, Path place) {
         }
         Path target = place.resolve(uri).normalize();
         Path onnx = Files.isDirectory(target) ? target.resolve(FILE) : target;
-        return new TreeMap<>(Map.of(Objects.requireNonNullElse(file.version(), 1L), onnx));
+        return new TreeMap<>(Map.of(number(Objects.requireNonNullElse(file.version(), "1")), onnx));
     }
 
     /** Triton's layout. */
@@ -171,8 +176,13 @@ record ModelFolder(RepositoryRoot root, Path place) {
             if (onnx == null || !Files.exists(onnx)) {
                 refused.put(
                         version,
-                        "the version does not exist: '" + root.name(place) + "/" + version + "/"
-                                + Objects.requireNonNullElse(file.file(), FILE) + "' is expected");
+                        "the version does not exist: '"
+                                + root.name(
+                                        onnx == null
+                                                ? place.resolve(Long.toString(version))
+                                                        .resolve(Objects.requireNonNullElse(file.file(), FILE))
+                                                : onnx)
+                                + "' is expected");
                 continue;
             }
             try {
@@ -180,7 +190,8 @@ record ModelFolder(RepositoryRoot root, Path place) {
                 if (!Files.isRegularFile(real)) {
                     throw refused("'" + root.name(onnx) + "': a file is expected");
                 }
-                sources.put(version, source(name, version, settings, onnx));
+                String shown = version > MAX_VERSION ? String.valueOf(file.version()) : Long.toString(version);
+                sources.put(version, source(name, shown, settings, onnx));
             } catch (OipException problem) {
                 refused.put(version, problem.message());
             }
@@ -197,9 +208,9 @@ record ModelFolder(RepositoryRoot root, Path place) {
         return "folders " + misnamed + " are ignored, for versions are numbers from 1 on without leading zeros";
     }
 
-    private ModelSource source(String name, long version, ModelSettings settings, Path onnx) {
+    private ModelSource source(String name, String version, ModelSettings settings, Path onnx) {
         List<Path> jars = Files.isDirectory(place) ? jars(onnx) : List.of();
-        return new ModelSource(name, Long.toString(version), settings, new OwnFile(root, onnx), jars);
+        return new ModelSource(name, version, settings, new OwnFile(root, onnx), jars);
     }
 
     /** The file of a version, in its folder. */

@@ -27,6 +27,9 @@ import org.jspecify.annotations.Nullable;
  * files again, on the caller's thread. Thread-safe.
  */
 public final class ModelRepository {
+    /** The highest number of a version. */
+    public static final long MAX_VERSION = ModelFolder.MAX_VERSION;
+
     private static final List<String> EMBEDDED = List.of("digits", "simple");
 
     private final @Nullable RepositoryRoot root;

@@ -5,6 +5,7 @@ import dev.isthmus.local.repository.Declaration;
 import dev.isthmus.local.repository.ModelSettings;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +27,8 @@ record Batching(int maxRows, long delayNanos) {
      */
     static @Nullable Batching of(OnnxModel model) {
         ModelSettings settings = model.settings();
-        if (settings.maxBatchSize() <= 1) {
+        Duration delay = settings.maxQueueDelay();
+        if (delay == null || settings.maxBatchSize() <= 1) {
             return null;
         }
         Optional<TensorMetadata> unsupported = Stream.concat(model.inputs().stream(), model.outputs().stream())
@@ -42,8 +44,7 @@ record Batching(int maxRows, long delayNanos) {
                     unsupported.get().shape());
             return null;
         }
-        return new Batching(
-                settings.maxBatchSize(), Math.max(0, settings.maxQueueDelay().toNanos()));
+        return new Batching(settings.maxBatchSize(), Math.max(0, delay.toNanos()));
     }
 
     /** The key of a request; null if it must run alone. */

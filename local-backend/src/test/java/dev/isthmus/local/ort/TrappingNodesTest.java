@@ -124,10 +124,10 @@ class TrappingNodesTest {
         OnnxModel floats = Graphs.load(Graphs.model(graph(DataType.FP32, call), half));
         List<Tensor> outputs = run(
                 floats,
-                request(floats("a", new float[] {1, 3, 0, 1}, 4), floats("b", new float[] {-1, -0.5f, -1, -0f}, 4)));
+                request(floats("a", new float[] {1, 3, 1, 1}, 4), floats("b", new float[] {-1, -0.5f, -1.5f, -0f}, 4)));
         ByteBuf data = outputs.getFirst().data();
         assertThat(new float[] {data.getFloatLE(0), data.getFloatLE(4), data.getFloatLE(8), data.getFloatLE(12)})
-                .containsExactly(-1, -6, -0f, Float.NEGATIVE_INFINITY);
+                .containsExactly(-1, -6, 1 / -1.5f, Float.NEGATIVE_INFINITY);
         outputs.forEach(Tensor::release);
         floats.release();
     }

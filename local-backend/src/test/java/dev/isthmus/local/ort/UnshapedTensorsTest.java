@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.local.repository.Declaration;
 import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.local.repository.TensorConfig;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
@@ -17,7 +18,6 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -70,7 +70,17 @@ class UnshapedTensorsTest {
         TensorMetadata declared = new TensorMetadata("INPUT0", DataType.FP32.name(), Shape.of(1, 3), Map.of());
         ModelSettings plain = ModelSettings.DEFAULT;
         ModelSettings settings = new ModelSettings(
-                plain.versions(), 0, Duration.ZERO, 0, true, null, 1, null, List.of(declared), List.of());
+                plain.versions(),
+                0,
+                null,
+                0,
+                true,
+                null,
+                1,
+                null,
+                List.of(new TensorConfig(declared, null)),
+                List.of(),
+                true);
         Declaration.require(settings, model.inputs(), model.outputs());
         model.release();
     }

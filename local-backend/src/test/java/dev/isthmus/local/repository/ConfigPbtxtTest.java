@@ -65,6 +65,8 @@ class ConfigPbtxtTest {
                 "max_batch_size: 8 max_batch_size: 4 | line 1, column 33: max_batch_size is expected once",
                 "input { name: 'x' data_type: TYPE_FP32 dims: [0] } | line 1: input 'x': dims of -1 or from 1 on are expected, got [0]",
                 "output { name: 'x' data_type: TYPE_FP32 dims: [2, 0] } | line 1: output 'x': dims of -1 or from 1 on are expected, got [2, 0]",
+                "input { name: 'x' data_type: TYPE_FP32 dims: [2, 3] reshape { shape: [5] } } | line 1: input 'x': a reshape of as many elements as dims [2, 3] is expected, got [5]",
+                "output { name: 'x' data_type: TYPE_FP32 dims: [-1, 3] reshape { shape: [3, -1] } } | as many elements as dims [-1, 3] is expected, got [3, -1]",
                 "version_policy { latest { num_versions: 0 } } | num_versions from 1 on is expected, got 0",
                 "version_policy { specific { } } | at least one version is expected",
                 "version_policy { specific { versions: [0] } } | versions from 1 to 999999999999999999 are expected, got 0",
@@ -115,15 +117,17 @@ class ConfigPbtxtTest {
                 """);
         assertThat(settings.inputs())
                 .containsExactly(
-                        new TensorMetadata("a", "BYTES", Shape.of(-1, 3), Map.of()),
-                        new TensorMetadata("b", "BF16", Shape.SCALAR, Map.of()));
-        assertThat(settings.outputs()).containsExactly(new TensorMetadata("c", "UINT64", Shape.of(2), Map.of()));
+                        new TensorConfig(new TensorMetadata("a", "BYTES", Shape.of(-1, 3), Map.of()), null),
+                        new TensorConfig(new TensorMetadata("b", "BF16", Shape.SCALAR, Map.of()), null));
+        assertThat(settings.outputs())
+                .containsExactly(new TensorConfig(new TensorMetadata("c", "UINT64", Shape.of(2), Map.of()), null));
+        assertThat(settings.limits()).isTrue();
     }
 
     @Test
     void dims_lackTheBatchDimension_whereThereIsOne() {
         ModelSettings settings = settings("max_batch_size: 8 input { name: 'x' data_type: TYPE_FP32 dims: [64] }");
-        assertThat(settings.inputs().getFirst().shape()).isEqualTo(Shape.of(-1, 64));
+        assertThat(settings.inputs().getFirst().inModel()).isEqualTo(Shape.of(-1, 64));
     }
 
     @ParameterizedTest
@@ -157,6 +161,9 @@ class ConfigPbtxtTest {
         ModelSettings settings = settings("max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 1500 }");
         assertThat(settings.maxBatchSize()).isEqualTo(8);
         assertThat(settings.maxQueueDelay()).isEqualTo(Duration.ofNanos(1_500_000));
+        assertThat(settings("max_batch_size: 8 dynamic_batching { }").maxQueueDelay())
+                .isEqualTo(Duration.ZERO);
+        assertThat(settings("max_batch_size: 8").maxQueueDelay()).isNull();
     }
 
     @Test
@@ -197,7 +204,6 @@ class ConfigPbtxtTest {
         assertThat(file.ignored())
                 .containsExactly(
                         "input.format",
-                        "input.reshape",
                         "dynamic_batching.preferred_batch_size",
                         "optimization",
                         "sequence_batching",

@@ -8,6 +8,7 @@ import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.Shape;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class DeclarationTest {
@@ -32,8 +33,9 @@ class DeclarationTest {
                 all.device(),
                 all.intraOpThreads(),
                 all.translator(),
-                List.of(inputs),
-                List.of());
+                Stream.of(inputs).map(input -> new TensorConfig(input, null)).toList(),
+                List.of(),
+                true);
     }
 
     @Test

@@ -17,7 +17,10 @@ class MlServerSettingsTest {
 
     @Test
     void empty_hasTheDefaults() {
-        assertThat(MlServerSettings.read("{}")).isEqualTo(ModelFile.NONE);
+        assertThat(MlServerSettings.read("{}"))
+                .usingRecursiveComparison()
+                .ignoringFields("settings.limits")
+                .isEqualTo(ModelFile.NONE);
     }
 
     @Test
@@ -30,13 +33,29 @@ class MlServerSettingsTest {
                 """);
         assertThat(file.name()).isEqualTo("iris");
         assertThat(file.file()).isEqualTo("./iris.onnx");
-        assertThat(file.version()).isEqualTo(12L);
+        assertThat(file.version()).isEqualTo("12");
         assertThat(file.ignored()).isEmpty();
         assertThat(file.settings().maxBatchSize()).isEqualTo(16);
         assertThat(file.settings().maxQueueDelay()).isEqualTo(Duration.ofMillis(250));
         assertThat(file.settings().inputs())
-                .containsExactly(new TensorMetadata("x", "FP32", Shape.of(-1, 4), Map.of()));
-        assertThat(file.settings().outputs()).containsExactly(new TensorMetadata("y", "BYTES", Shape.SCALAR, Map.of()));
+                .containsExactly(new TensorConfig(new TensorMetadata("x", "FP32", Shape.of(-1, 4), Map.of()), null));
+        assertThat(file.settings().outputs())
+                .containsExactly(new TensorConfig(new TensorMetadata("y", "BYTES", Shape.SCALAR, Map.of()), null));
+        assertThat(file.settings().limits()).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"max_batch_size\": 4}",
+                "{\"max_batch_time\": 0.5}",
+                "{\"max_batch_size\": 4, \"max_batch_time\": 0}",
+                "{\"max_batch_size\": 1, \"max_batch_time\": 0.5}"
+            })
+    void requests_runAloneUnlessSizeAndTimeAreSet(String text) {
+        ModelSettings settings = MlServerSettings.read(text).settings();
+        assertThat(settings.maxBatchSize()).isZero();
+        assertThat(settings.maxQueueDelay()).isNull();
     }
 
     @Test
@@ -54,7 +73,7 @@ class MlServerSettingsTest {
                 "{\"name\": 1} | name: a string is expected, got 1",
                 "{\"max_batch_size\": -1} | max_batch_size from 0 to 1000000 is expected, got -1",
                 "{\"max_batch_time\": 61} | max_batch_time from 0 to 60 seconds is expected, got 61",
-                "{\"parameters\": {\"version\": \"v1\"}} | parameters.version: a number from 1 on is expected, got 'v1'",
+                "{\"parameters\": {\"version\": \"v/1\"}} | parameters.version: letters, digits and . _ + - are expected, got 'v/1'",
                 "{\"inputs\": [{\"name\": \"x\", \"datatype\": \"FLOAT\", \"shape\": []}]} | a datatype such as FP32",
                 "{\"inputs\": [{\"name\": \"x\", \"datatype\": \"FP32\"}]} | a shape such as [-1, 64] is expected"
             })

@@ -176,7 +176,7 @@ class ModelRepositoryTest {
 
     @Test
     void mlserversSettings_withoutUri_takeVersionFolders() throws IOException {
-        write("iris/model-settings.json", "{\"max_batch_size\": 4}");
+        write("iris/model-settings.json", "{\"max_batch_size\": 4, \"max_batch_time\": 0.1}");
         write("iris/1/model.onnx", "one");
         write("iris/2/model.onnx", "two");
         FoundModel model = find("iris");

@@ -87,6 +87,18 @@ class BatchTest {
     }
 
     @Test
+    void requests_ofAModelThatMayNotJoinThem_runAlone() throws Exception {
+        on("turns", Runs.settings(8, null, 0), (executor, model) -> {
+            Outcome running = endless(executor, model);
+            Outcome one = Runs.submit(executor, model, Runs.turns(2));
+            Outcome two = Runs.submit(executor, model, Runs.turns(3, 6));
+            running.cancel();
+            assertThat(one.response("ROWS")).containsExactly(1);
+            assertThat(two.response("ROWS")).containsExactly(2, 2);
+        });
+    }
+
+    @Test
     void requests_forOtherOutputs_doNotShareARun() throws Exception {
         on("turns", Runs.batches(8), (executor, model) -> {
             Outcome running = endless(executor, model);

@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Models and requests for tests of runs. */
 final class Runs {
@@ -29,7 +30,7 @@ final class Runs {
 
     private Runs() {}
 
-    static ModelSettings settings(int maxBatchSize, Duration maxQueueDelay, int instances) {
+    static ModelSettings settings(int maxBatchSize, @Nullable Duration maxQueueDelay, int instances) {
         ModelSettings plain = ModelSettings.DEFAULT;
         return new ModelSettings(
                 plain.versions(),
@@ -41,7 +42,8 @@ final class Runs {
                 1,
                 null,
                 plain.inputs(),
-                plain.outputs());
+                plain.outputs(),
+                false);
     }
 
     static ModelSettings batches(int maxBatchSize) {

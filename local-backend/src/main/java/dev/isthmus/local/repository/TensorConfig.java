@@ -1,0 +1,70 @@
+package dev.isthmus.local.repository;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Shape;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A configured input or output.
+ *
+ * @param metadata as clients see it, including the batch dimension
+ * @param reshape its shape in the model if that is another one of as many elements; the variable extents of both are the
+ *     same in this order. If the model has one dimension for several variable ones, it is all of the elements
+ */
+public record TensorConfig(TensorMetadata metadata, @Nullable Shape reshape) {
+
+    /** Its shape in the model. */
+    Shape inModel() {
+        return reshape == null ? metadata.shape() : reshape;
+    }
+
+    /** The model's shape of a tensor that a client gives in a shape that fits. */
+    public Shape toModel(Shape given) {
+        if (reshape == null) {
+            return given;
+        }
+        return isFlat(reshape) ? Shape.of(given.elementCount()) : view(given, metadata.shape(), reshape);
+    }
+
+    /**
+     * The clients' shape of an output.
+     *
+     * @throws OipException INTERNAL if the model gives it another shape than configured
+     */
+    public Shape toClient(Shape given) {
+        if (reshape == null) {
+            return given;
+        }
+        boolean fits = given.rank() == reshape.rank();
+        for (int i = 0; fits && i < given.rank(); i++) {
+            fits = reshape.extent(i) < 0 || reshape.extent(i) == given.extent(i);
+        }
+        if (!fits) {
+            throw new OipException(
+                    ErrorCode.INTERNAL,
+                    "output '" + metadata.name() + "': shape " + reshape + " is configured, the model gives " + given);
+        }
+        return view(given, reshape, metadata.shape());
+    }
+
+    /** The elements of a ragged batch, one request's after the other's. */
+    private static boolean isFlat(Shape shape) {
+        return shape.rank() == 1 && shape.extent(0) < 0;
+    }
+
+    private static Shape view(Shape given, Shape from, Shape to) {
+        long[] variable = LongStream.range(0, from.rank())
+                .filter(i -> from.extent((int) i) < 0)
+                .map(i -> given.extent((int) i))
+                .toArray();
+        long[] extents = to.toArray();
+        int next = 0;
+        for (int i = 0; i < extents.length; i++) {
+            extents[i] = extents[i] < 0 ? variable[next++] : extents[i];
+        }
+        return Shape.of(extents);
+    }
+}

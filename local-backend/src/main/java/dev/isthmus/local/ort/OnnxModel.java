@@ -335,8 +335,9 @@ public final class OnnxModel {
         if (handle.terminated()) {
             return new OipException(ErrorCode.CANCELLED, model + "the run was cancelled", e);
         }
-        if (e.getCode() == OrtErrorCode.ORT_INVALID_ARGUMENT) {
-            return new OipException(ErrorCode.INVALID_ARGUMENT, model + RunFailure.reason(e), e);
+        String refusal = RunFailure.refusal(e);
+        if (refusal != null) {
+            return new OipException(ErrorCode.INVALID_ARGUMENT, model + refusal, e);
         }
         return new OipException(ErrorCode.INTERNAL, model + "the run failed", e);
     }

@@ -100,6 +100,41 @@ class OnnxModelTest {
     }
 
     @Test
+    void values_thatANodeRefuses_areTheClientsFault_withItsText() {
+        assertRefused(
+                "broadcast",
+                "Attempting to broadcast an axis by a dimension other than 1. 2 by 3",
+                floats("x", new float[2], 2),
+                floats("y", new float[3], 3));
+        assertRefused(
+                "elements",
+                "GatherElements op: Out of range value in index tensor",
+                floats("x", new float[2], 2),
+                longs("i", new long[] {9}, 1));
+        assertRefused(
+                "parsed",
+                "the model does not accept the values",
+                tensor("x", DataType.BYTES, Fixtures.elements("seven"), 1));
+    }
+
+    private static void assertRefused(String name, String text, Tensor... inputs) {
+        OnnxModel model = load(name);
+        OipException failure = failure(model, request(inputs));
+        assertThat(failure.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
+        assertThat(failure.message()).isEqualTo("model '" + name + "': " + text);
+        model.release();
+    }
+
+    @Test
+    void memory_thatIsMissing_isNotTheClientsFault() {
+        OnnxModel model = load("filled");
+        OipException failure = failure(model, request(longs("s", new long[] {1L << 42}, 1)));
+        assertThat(failure.code()).isEqualTo(ErrorCode.INTERNAL);
+        assertThat(failure.message()).isEqualTo("model 'filled': the run failed");
+        model.release();
+    }
+
+    @Test
     void bytes_thatEndWithinAnElement_areRefused() {
         OnnxModel model = load("identity_bytes");
         OipException failure =

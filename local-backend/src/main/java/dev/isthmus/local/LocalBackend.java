@@ -31,6 +31,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,6 +47,7 @@ public final class LocalBackend implements AutoCloseable {
             "'local' and the embedded models need ONNX Runtime, which this distribution is built without";
     private static final int CHANGES = 1024;
     private static final int LISTINGS = 64;
+    private static final int OBSTACLES = 3;
 
     /** Receives a result, on a thread of the backend or on the caller's. */
     public interface Outcome<T> {
@@ -190,17 +192,39 @@ public final class LocalBackend implements AutoCloseable {
         return executor.busy();
     }
 
+    /** The number of threads whose run goes on although it was terminated. */
+    public int stuckThreads() {
+        return executor.stuck();
+    }
+
     public LocalSettings settings() {
         return settings;
     }
 
-    /** Whether all models configured for the start are loaded, except those unloaded since. */
-    public boolean ready() {
-        return wanted.stream().allMatch(name -> ready(ModelRef.of(name)));
+    /**
+     * Why it is not ready; empty if all models configured for the start are loaded and can run, except those unloaded
+     * since.
+     */
+    public String obstacle() {
+        return wanted.stream()
+                .sorted()
+                .map(ModelRef::of)
+                .filter(model -> !ready(model))
+                .map(this::obstacle)
+                .limit(OBSTACLES)
+                .collect(Collectors.joining("; "));
     }
 
+    private String obstacle(ModelRef model) {
+        return models.find(model) == null
+                ? notServed(model).message()
+                : "model '" + model.name() + "' can run nothing, for its runs do not end although they were terminated";
+    }
+
+    /** Whether a model is loaded, and not all of its runs go on after they were terminated. */
     public boolean ready(ModelRef model) {
-        return models.find(model) != null;
+        Served served = models.find(model);
+        return served != null && !executor.blocked(served.model());
     }
 
     /** The metadata of a loaded model. */
@@ -278,7 +302,7 @@ public final class LocalBackend implements AutoCloseable {
     }
 
     /**
-     * Unloads a model. Requests in flight complete.
+     * Unloads a model. Requests in flight have 10 s to complete.
      *
      * @param outcome receives the name, or NOT_FOUND for a model that is not loaded
      */
@@ -286,7 +310,7 @@ public final class LocalBackend implements AutoCloseable {
         change(name, outcome, model -> {
             // A model that failed to load no longer affects readiness either.
             wanted.remove(model);
-            loader.unload(model);
+            loader.unload(model).forEach(executor::unload);
             return model;
         });
     }

@@ -7,6 +7,7 @@ import dev.isthmus.local.repository.ModelRepository;
 import dev.isthmus.local.repository.ModelSource;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
@@ -164,13 +165,18 @@ final class ModelLoader {
         public void discard(FoundModel result) {}
     }
 
-    /** @throws OipException NOT_FOUND for a model that is not loaded */
-    void unload(String name) {
+    /**
+     * Unloads a model; returns the versions that were loaded.
+     *
+     * @throws OipException NOT_FOUND for a model that is not loaded
+     */
+    List<OnnxModel> unload(String name) {
         ModelVersions before = models.of(name);
         if (before.served().isEmpty()) {
             throw new OipException(ErrorCode.NOT_FOUND, "model '" + name + "' is not loaded");
         }
         models.put(name, before.unloaded());
         LOG.atInfo().addKeyValue("model", name).log("model '{}' is unloaded", name);
+        return before.served().values().stream().map(Served::model).toList();
     }
 }

@@ -51,7 +51,7 @@ class EndlessModelTest {
                                     State.UNAVAILABLE,
                                     "its warm-up did not end within 5 s, the load_timeout"),
                             new ModelStatus("good", "1", State.READY, ""));
-            assertThat(backend.ready()).isFalse();
+            assertThat(backend.obstacle()).isNotEmpty();
             assertThat(backend.abandonedLoads()).isZero();
         }
     }

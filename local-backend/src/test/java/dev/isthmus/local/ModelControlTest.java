@@ -49,7 +49,7 @@ class ModelControlTest {
         models.write("garbage/3/model.onnx", "no model");
         try (LocalBackend backend = LocalBackend.of(root, false, 1, 4)) {
             assertThat(infer(backend, "good")).isEqualTo("1");
-            assertThat(backend.ready()).isFalse();
+            assertThat(backend.obstacle()).isNotEmpty();
             List<ModelStatus> index = index(backend);
             assertThat(index)
                     .extracting(ModelStatus::name, ModelStatus::version, ModelStatus::state)
@@ -79,7 +79,7 @@ class ModelControlTest {
         models.put("fp32", "a/1/model.onnx");
         models.put("fp32", "b/1/model.onnx");
         try (LocalBackend backend = models.explicit("b")) {
-            assertThat(backend.ready()).isTrue();
+            assertThat(backend.obstacle()).isEmpty();
             assertThat(backend.ready(ModelRef.of("b"))).isTrue();
             assertThat(index(backend).getFirst()).isEqualTo(new ModelStatus("a", "", State.UNAVAILABLE, "not loaded"));
         }
@@ -97,7 +97,7 @@ class ModelControlTest {
     @Test
     void explicit_namedModelThatIsMissing_isNotReady() {
         try (LocalBackend backend = models.explicit("none")) {
-            assertThat(backend.ready()).isFalse();
+            assertThat(backend.obstacle()).isNotEmpty();
         }
     }
 
@@ -125,7 +125,7 @@ class ModelControlTest {
         models.put("fp32", "m/1/model.onnx");
         try (LocalBackend backend = models.explicit("m")) {
             unload(backend, "m");
-            assertThat(backend.ready()).isTrue();
+            assertThat(backend.obstacle()).isEmpty();
         }
     }
 
@@ -134,9 +134,9 @@ class ModelControlTest {
         models.put("fp32", "m/1/model.onnx");
         models.write("m/config.pbtxt", "backend: 'python'");
         try (LocalBackend backend = models.explicit("m")) {
-            assertThat(backend.ready()).isFalse();
+            assertThat(backend.obstacle()).isNotEmpty();
             assertThatThrownBy(() -> unload(backend, "m")).extracting("code").isEqualTo(ErrorCode.NOT_FOUND);
-            assertThat(backend.ready()).isTrue();
+            assertThat(backend.obstacle()).isEmpty();
         }
     }
 

@@ -2,6 +2,7 @@ package dev.isthmus.local.run;
 
 import dev.isthmus.local.ort.RunHandle;
 import dev.isthmus.oip.OipException;
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -10,13 +11,16 @@ import org.jspecify.annotations.Nullable;
  * use its handle after the run, because the worker reuses it for the next one.
  */
 final class Execution {
+    private final ModelQueue queue;
     private final List<LocalRun> requests;
     private @Nullable RunHandle handle;
     private int waiters = 1;
     private boolean terminated;
+    private long terminatedNanos;
 
     /** @param handle borrowed until {@link #finish()} returns */
-    Execution(List<LocalRun> requests, RunHandle handle) {
+    Execution(ModelQueue queue, List<LocalRun> requests, RunHandle handle) {
+        this.queue = queue;
         this.requests = requests;
         this.handle = handle;
     }
@@ -37,6 +41,7 @@ final class Execution {
         if (waiters == 0 && handle != null) {
             handle.terminate();
             terminated = true;
+            terminatedNanos = System.nanoTime();
         }
     }
 
@@ -46,8 +51,20 @@ final class Execution {
         return terminated;
     }
 
-    /** Fails all requests. */
-    void failAll(OipException failure) {
-        requests.forEach(run -> run.fail(failure));
+    /** Whether it goes on although it was terminated that long ago. */
+    synchronized boolean outlasts(Duration limit) {
+        return handle != null && terminated && System.nanoTime() - terminatedNanos > limit.toNanos();
+    }
+
+    ModelQueue queue() {
+        return queue;
+    }
+
+    /** Fails all requests if their queue has ended. */
+    void failIfEnded() {
+        OipException failure = queue.ended();
+        if (failure != null) {
+            requests.forEach(run -> run.fail(failure));
+        }
     }
 }

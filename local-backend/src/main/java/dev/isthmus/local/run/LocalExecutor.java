@@ -11,37 +11,45 @@ import io.netty.util.concurrent.FastThreadLocalThread;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The threads that run models, and their bounded queue. A request waits until a thread and a permit of its model are
- * free; its deadline or its client can end it at any time. Thread-safe.
+ * free; its deadline, its client or the unloading of its model can end it at any time. Thread-safe.
  */
 public final class LocalExecutor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalExecutor.class);
-    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+    private static final Duration GRACE = Duration.ofSeconds(10);
+    private static final Duration STUCK = Duration.ofSeconds(5);
 
     private final Deadlines deadlines = new Deadlines();
     private final RunQueues queues;
-    private final Duration closeTimeout;
+    private final Duration grace;
+    private final Duration stuckAfter;
     private final List<Worker> workers = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
 
     /**
-     * @param threads the number of threads that run models
+     * @param threads the number of threads that run models; one more runs other models while one model has them all
      * @param queueSize the maximum number of requests queued while all threads are busy; more are rejected
      */
     public LocalExecutor(int threads, int queueSize) {
-        this(threads, queueSize, CLOSE_TIMEOUT);
+        this(threads, queueSize, GRACE, STUCK);
     }
 
-    /** @param closeTimeout how long {@link #close()} waits for active runs, and again after it has terminated them */
-    LocalExecutor(int threads, int queueSize, Duration closeTimeout) {
+    /**
+     * @param grace how long runs of an unloaded model may go on; how long {@link #close()} waits for active runs, and
+     *     again after it has terminated them
+     * @param stuckAfter when a run that goes on after it was terminated is stuck
+     */
+    LocalExecutor(int threads, int queueSize, Duration grace, Duration stuckAfter) {
         this.queues = new RunQueues(queueSize, threads, deadlines);
-        this.closeTimeout = closeTimeout;
+        this.grace = grace;
+        this.stuckAfter = stuckAfter;
         start("isthmus-local-timer", deadlines);
-        for (int i = 1; i <= threads; i++) {
+        for (int i = 0; i <= threads; i++) {
             Worker worker = new Worker(queues);
             workers.add(worker);
             this.threads.add(start("isthmus-local-" + i, worker));
@@ -64,6 +72,40 @@ public final class LocalExecutor implements AutoCloseable {
     /** The number of threads that run a model. */
     public int busy() {
         return queues.busy();
+    }
+
+    /** The number of threads whose run goes on although it was terminated. */
+    public int stuck() {
+        return stuck(null);
+    }
+
+    /** Whether a model can run nothing, because it has no other runs than such as go on after they were terminated. */
+    public boolean blocked(OnnxModel model) {
+        ModelQueue queue = queues.find(model);
+        return queue != null && stuck(queue) >= queue.permits();
+    }
+
+    private int stuck(@Nullable ModelQueue queue) {
+        return (int) workers.stream()
+                .filter(worker -> worker.stuck(queue, stuckAfter))
+                .count();
+    }
+
+    /** Fails the requests that an unloaded model still has after the grace period, and terminates their runs. */
+    public void unload(OnnxModel model) {
+        ModelQueue queue = queues.find(model);
+        if (queue != null) {
+            deadlines.set(System.nanoTime() + grace.toNanos(), () -> {
+                OipException unloaded = new OipException(ErrorCode.UNAVAILABLE, queue.name() + " was unloaded");
+                end(List.of(queue), unloaded);
+                queues.drain(queue, unloaded);
+            });
+        }
+    }
+
+    private void end(List<ModelQueue> ended, OipException failure) {
+        ended.forEach(queue -> queue.end(failure));
+        workers.forEach(Worker::failIfEnded);
     }
 
     /** Prepares for a loaded model, so that unsupported settings are logged at once. */
@@ -118,12 +160,10 @@ public final class LocalExecutor implements AutoCloseable {
      */
     @Override
     public void close() {
-        for (LocalRun run : queues.close()) {
-            run.fail(RunQueues.closing());
-            run.release();
-        }
+        queues.close();
+        queues.all().forEach(queue -> queues.drain(queue, RunQueues.closing()));
         if (!ended()) {
-            workers.forEach(Worker::failAll);
+            end(queues.all(), RunQueues.closing());
             if (!ended()) {
                 LOG.warn("the local backend closes while a run is active: the run did not end after it was terminated");
             }
@@ -136,7 +176,7 @@ public final class LocalExecutor implements AutoCloseable {
         long begun = System.nanoTime();
         try {
             for (Thread thread : threads) {
-                long left = closeTimeout.toNanos() - (System.nanoTime() - begun);
+                long left = grace.toNanos() - (System.nanoTime() - begun);
                 if (!thread.join(Duration.ofNanos(Math.max(left, 1)))) {
                     return false;
                 }

@@ -1,6 +1,7 @@
 package dev.isthmus.local.run;
 
 import dev.isthmus.local.ort.OnnxModel;
+import dev.isthmus.oip.OipException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,7 @@ final class ModelQueue {
     private int running;
     private Deadlines.@Nullable DeadlineTimer delay;
     private boolean due;
+    private volatile @Nullable OipException ended;
 
     /** Whether it is in the list of queues that workers take from. */
     boolean listed;
@@ -30,11 +32,31 @@ final class ModelQueue {
         this.model = model;
         this.batching = Batching.of(model);
         int instances = model.settings().instances();
-        this.permits = instances > 0 ? instances : threads;
+        this.permits = instances > 0 ? Math.min(instances, threads) : threads;
     }
 
     OnnxModel model() {
         return model;
+    }
+
+    /** The number of runs that it may have at a time. */
+    int permits() {
+        return permits;
+    }
+
+    /** The number of its runs. */
+    int running() {
+        return running;
+    }
+
+    /** The failure of its runs from now on; null while there is none. Read without the lock. */
+    @Nullable
+    OipException ended() {
+        return ended;
+    }
+
+    void end(OipException failure) {
+        ended = failure;
     }
 
     /** The model's name for messages. */

@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The queued requests: one queue per model, with a common limit. Workers serve the models round-robin, one run at a
- * time, and skip those with all permits in use. If there are several models, one may use three quarters of the capacity
- * left by the others, so that an idle model can still queue requests. The lock is held only for queue operations, never
- * during a run.
+ * time, and skip those with all permits in use. While one model has all threads, one more run of another model may
+ * start. If there are several models, one may use three quarters of the capacity left by the others, so that an idle
+ * model can still queue requests. The lock is held only for queue operations, never during a run.
  */
 final class RunQueues {
     private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
@@ -32,9 +32,15 @@ final class RunQueues {
     private int waiting;
     private int busy;
     private int idle;
+    /** How many queues have as many runs as there are threads. */
+    private int holders;
+
     private boolean closed;
 
-    /** @param capacity the maximum number of requests queued while all threads are busy */
+    /**
+     * @param capacity the maximum number of requests queued while all threads are busy
+     * @param threads the number of runs at a time; there is a worker more
+     */
     RunQueues(int capacity, int threads, Deadlines deadlines) {
         this.capacity = capacity;
         this.threads = threads;
@@ -77,6 +83,7 @@ final class RunQueues {
             waiting++;
             queue.add(run);
             list(queue);
+            wake();
         } finally {
             lock.unlock();
         }
@@ -108,7 +115,7 @@ final class RunQueues {
 
     /** Each idle thread is about to take a request, which does not count against the capacity. */
     private void requireCapacity(ModelQueue queue) {
-        int all = capacity + threads - busy;
+        int all = capacity + Math.max(0, threads - busy);
         if (waiting >= all) {
             throw refused("the local backend: its queue of " + capacity + " requests is full");
         }
@@ -128,9 +135,17 @@ final class RunQueues {
             queue.listed = true;
             startable.addLast(queue);
         }
-        if (idle > 0 && queue.listed) {
+    }
+
+    private void wake() {
+        if (idle > 0 && !startable.isEmpty() && free()) {
             work.signal();
         }
+    }
+
+    /** Whether one more run may start. */
+    private boolean free() {
+        return busy < threads || (busy == threads && holders > 0);
     }
 
     /** Removes a run; returns false if it is not queued any more. */
@@ -154,6 +169,7 @@ final class RunQueues {
         try {
             queue.due();
             list(queue);
+            wake();
         } finally {
             lock.unlock();
         }
@@ -172,6 +188,7 @@ final class RunQueues {
         try {
             if (done != null) {
                 busy--;
+                holders -= done.running() == threads ? 1 : 0;
                 done.runEnded();
                 list(done);
             }
@@ -186,7 +203,9 @@ final class RunQueues {
                 busy++;
                 next.take(into);
                 waiting -= into.size();
+                holders += next.running() == threads ? 1 : 0;
                 list(next);
+                wake();
             }
             return next;
         } finally {
@@ -196,7 +215,7 @@ final class RunQueues {
 
     /** The next queue, round-robin, that can start a run. */
     private @Nullable ModelQueue next() {
-        ModelQueue next = startable.pollFirst();
+        ModelQueue next = free() ? startable.pollFirst() : null;
         while (next != null) {
             next.listed = false;
             if (next.startable()) {
@@ -207,20 +226,41 @@ final class RunQueues {
         return null;
     }
 
-    /** Rejects new requests and ends the workers. Returns the queued requests, owned by the caller. */
-    List<LocalRun> close() {
-        List<LocalRun> left = new ArrayList<>();
+    /** Rejects new requests and ends the workers. */
+    void close() {
         lock.lock();
         try {
             closed = true;
-            for (ModelQueue queue : byModel.values()) {
-                queue.drain(left);
-            }
-            waiting = 0;
             work.signalAll();
         } finally {
             lock.unlock();
         }
-        return left;
+    }
+
+    /** Fails the queued requests of a model. */
+    void drain(ModelQueue queue, OipException failure) {
+        List<LocalRun> left = new ArrayList<>();
+        lock.lock();
+        try {
+            queue.drain(left);
+            waiting -= left.size();
+        } finally {
+            lock.unlock();
+        }
+        for (LocalRun run : left) {
+            run.fail(failure);
+            run.release();
+        }
+    }
+
+    /** The queues of all models. */
+    List<ModelQueue> all() {
+        return List.copyOf(byModel.values());
+    }
+
+    /** The queue of a model; null if it had no request. */
+    @Nullable
+    ModelQueue find(OnnxModel model) {
+        return byModel.get(model);
     }
 }

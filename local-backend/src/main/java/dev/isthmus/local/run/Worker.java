@@ -6,6 +6,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +27,6 @@ final class Worker implements Runnable {
     private final List<LocalRun> taken = new ArrayList<>();
     private @Nullable RunHandle handle;
     private volatile @Nullable Execution execution;
-    private volatile boolean abandoned;
 
     Worker(RunQueues queues) {
         this.queues = queues;
@@ -38,7 +38,7 @@ final class Worker implements Runnable {
         ModelQueue from = queues.take(null, taken);
         while (from != null) {
             try {
-                runTaken(from.model());
+                runTaken(from);
             } catch (Throwable fault) {
                 OipException failure = failure(from.model(), fault);
                 taken.forEach(run -> run.fail(failure));
@@ -53,27 +53,33 @@ final class Worker implements Runnable {
         }
     }
 
-    /** Fails the requests of the active run and of all later ones. Thread-safe. */
-    void failAll() {
-        abandoned = true;
+    /** Fails the requests of the active run if their queue has ended. Thread-safe. */
+    void failIfEnded() {
         Execution now = execution;
         if (now != null) {
-            now.failAll(RunQueues.closing());
+            now.failIfEnded();
         }
     }
 
-    private void runTaken(OnnxModel model) {
+    /** Whether it has a run of this model, or of any for null, that goes on although it was terminated. Thread-safe. */
+    boolean stuck(@Nullable ModelQueue queue, Duration limit) {
+        Execution now = execution;
+        return now != null && (queue == null || now.queue() == queue) && now.outlasts(limit);
+    }
+
+    private void runTaken(ModelQueue queue) {
         if (taken.size() == 1) {
-            runAlone(model, taken.getFirst());
+            runAlone(queue, taken.getFirst());
         } else {
-            runBatch(model);
+            runBatch(queue);
         }
     }
 
-    private void runAlone(OnnxModel model, LocalRun run) {
+    private void runAlone(ModelQueue queue, LocalRun run) {
+        OnnxModel model = queue.model();
         List<Tensor> outputs = null;
         OipException failure = null;
-        Execution only = newExecution(List.of(run));
+        Execution only = newExecution(queue, List.of(run));
         try {
             if (run.join(only)) {
                 only.allJoined();
@@ -99,11 +105,12 @@ final class Worker implements Runnable {
     /**
      * One run for all requests that still wait. If it fails, each is run alone, because one request may be the cause.
      */
-    private void runBatch(OnnxModel model) {
+    private void runBatch(ModelQueue queue) {
+        OnnxModel model = queue.model();
         List<LocalRun> joined = new ArrayList<>(taken.size());
         List<InferRequest> requests = new ArrayList<>(taken.size());
         List<List<Tensor>> outputs = null;
-        Execution shared = newExecution(List.copyOf(taken));
+        Execution shared = newExecution(queue, List.copyOf(taken));
         try {
             for (LocalRun run : taken) {
                 if (run.join(shared)) {
@@ -129,19 +136,17 @@ final class Worker implements Runnable {
         finish(shared);
         for (int i = 0; i < joined.size(); i++) {
             if (outputs == null) {
-                runAlone(model, joined.get(i));
+                runAlone(queue, joined.get(i));
             } else {
                 joined.get(i).complete(outputs.get(i));
             }
         }
     }
 
-    private Execution newExecution(List<LocalRun> requests) {
-        Execution next = new Execution(requests, handle());
+    private Execution newExecution(ModelQueue queue, List<LocalRun> requests) {
+        Execution next = new Execution(queue, requests, handle());
         execution = next;
-        if (abandoned) {
-            next.failAll(RunQueues.closing());
-        }
+        next.failIfEnded();
         return next;
     }
 

@@ -3,6 +3,7 @@ package dev.isthmus.local.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.local.call.Cancellable;
 import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.repository.ModelSettings;
@@ -14,6 +15,7 @@ import io.netty.buffer.ByteBufAllocator;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -23,6 +25,9 @@ import org.junit.jupiter.api.Test;
 
 /** Queue, permits, deadlines and cancellation, with a model that runs until it is terminated. */
 class LocalExecutorTest {
+    private static final Duration LONG = Duration.ofMinutes(1);
+    private static final Duration SHORT = Duration.ofMillis(1);
+
     private OnnxModel turns;
     private OnnxModel simple;
 
@@ -46,6 +51,21 @@ class LocalExecutorTest {
         Outcome running = Runs.submit(executor, turns, Runs.turns(Runs.ENDLESS));
         running.awaitBegun();
         return running;
+    }
+
+    private static void awaitEnd(CountDownLatch end) {
+        try {
+            end.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Takes the thread that there is beyond those of another model; the caller releases the model. */
+    private static OnnxModel anotherEndless(LocalExecutor executor) throws InterruptedException {
+        OnnxModel model = Runs.model("turns", ModelSettings.DEFAULT);
+        Runs.submit(executor, model, Runs.turns(Runs.ENDLESS)).awaitBegun();
+        return model;
     }
 
     @Test
@@ -220,9 +240,10 @@ class LocalExecutorTest {
 
     @Test
     void model_takesItsShareOfTheQueue_andLeavesRoomForOthers() throws Exception {
-        try (LocalExecutor executor = new LocalExecutor(1, 8, Duration.ZERO)) {
+        try (LocalExecutor executor = new LocalExecutor(1, 8, Duration.ZERO, LONG)) {
             executor.prepare(simple);
             endless(executor);
+            OnnxModel other = anotherEndless(executor);
             List<Outcome> queued = new ArrayList<>();
             for (int i = 0; i < 6; i++) {
                 queued.add(Runs.submit(executor, turns, Runs.turns(i)));
@@ -235,12 +256,13 @@ class LocalExecutorTest {
             assertThat(queued).noneMatch(Outcome::ended);
             assertThat(Runs.submit(executor, simple, Runs.simple(1)).failure())
                     .hasMessage("the local backend: its queue of 8 requests is full");
+            other.release();
         }
     }
 
     @Test
     void onlyModel_takesTheWholeQueue() throws Exception {
-        try (LocalExecutor executor = new LocalExecutor(1, 8, Duration.ZERO)) {
+        try (LocalExecutor executor = new LocalExecutor(1, 8, Duration.ZERO, LONG)) {
             endless(executor);
             for (int i = 0; i < 8; i++) {
                 assertThat(Runs.submit(executor, turns, Runs.turns(i)).ended()).isFalse();
@@ -251,8 +273,9 @@ class LocalExecutorTest {
 
     @Test
     void models_takeTurns() throws Exception {
-        try (LocalExecutor executor = new LocalExecutor(1, 8)) {
+        try (LocalExecutor executor = new LocalExecutor(1, 8, Duration.ZERO, LONG)) {
             Outcome running = endless(executor);
+            OnnxModel another = anotherEndless(executor);
             Outcome first = Runs.submit(executor, turns, Runs.turns(1));
             Outcome endless = Runs.submit(executor, turns, Runs.turns(Runs.ENDLESS));
             Outcome other = Runs.submit(executor, simple, Runs.simple(1));
@@ -261,6 +284,100 @@ class LocalExecutorTest {
             other.release();
             assertThat(endless.ended()).isFalse();
             endless.cancel();
+            another.release();
+        }
+    }
+
+    @Test
+    void model_withAllThreads_leavesOneMoreForOthers() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(2, 8)) {
+            List<Outcome> running = List.of(endless(executor), endless(executor));
+            Outcome queued = Runs.submit(executor, turns, Runs.turns(3));
+            Runs.submit(executor, simple, Runs.simple(1)).release();
+            Runs.submit(executor, simple, Runs.simple(2)).release();
+            assertThat(executor.busy()).isLessThanOrEqualTo(3);
+            assertThat(queued.ended()).isFalse();
+            running.getFirst().cancel();
+            assertThat(queued.response("TURNS")).containsExactly(3);
+            running.getLast().cancel();
+        }
+    }
+
+    @Test
+    void models_thatShareTheThreads_haveNoMore() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(2, 8, SHORT, LONG)) {
+            endless(executor);
+            OnnxModel another = anotherEndless(executor);
+            Outcome queued = Runs.submit(executor, simple, Runs.simple(1));
+            assertThat(executor.busy()).isEqualTo(2);
+            assertThat(queued.ended()).isFalse();
+            executor.unload(another);
+            queued.release();
+            another.release();
+        }
+    }
+
+    @Test
+    void unloaded_whatRemainsAfterTheGrace_ends() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 4, SHORT, LONG)) {
+            Outcome running = endless(executor);
+            Outcome queued = Runs.submit(executor, turns, Runs.turns(Runs.ENDLESS));
+            executor.unload(turns);
+            for (Outcome each : List.of(running, queued)) {
+                assertThat(each.failure())
+                        .hasMessage("model 'turns' was unloaded")
+                        .returns(ErrorCode.UNAVAILABLE, OipException::code);
+                await().until(each::released);
+            }
+            await().until(() -> executor.busy() == 0);
+        }
+    }
+
+    @Test
+    void unloaded_runsMayFinish() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 4, LONG, LONG)) {
+            Outcome running = Runs.submit(executor, turns, Runs.turns(20_000));
+            running.awaitBegun();
+            executor.unload(turns);
+            assertThat(running.response("TURNS")).containsExactly(20_000);
+        }
+    }
+
+    @Test
+    void run_thatGoesOnAfterItWasTerminated_blocksItsModel_only() throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        try (LocalExecutor executor = new LocalExecutor(1, 4, LONG, SHORT)) {
+            assertThat(turns.retain()).isTrue();
+            CountDownLatch begun = new CountDownLatch(1);
+            Cancellable stuck = executor.submit(
+                    turns, Runs.turns(1), Long.MAX_VALUE, ByteBufAllocator.DEFAULT, new InferCallback() {
+                        @Override
+                        public void started(boolean first) {
+                            begun.countDown();
+                            awaitEnd(end);
+                        }
+
+                        @Override
+                        public void done(InferResponse response) {
+                            response.release();
+                        }
+
+                        @Override
+                        public void failed(OipException failure) {}
+                    });
+            begun.await();
+            assertThat(executor.blocked(turns)).isFalse();
+            stuck.cancel();
+            await().until(() -> executor.blocked(turns));
+            assertThat(executor.stuck()).isEqualTo(1);
+            assertThat(executor.blocked(simple)).isFalse();
+            Runs.submit(executor, simple, Runs.simple(1)).release();
+            end.countDown();
+            await().until(() -> !executor.blocked(turns));
+            assertThat(Runs.submit(executor, turns, Runs.turns(2)).response("TURNS"))
+                    .containsExactly(2);
+        } finally {
+            end.countDown();
         }
     }
 
@@ -294,7 +411,7 @@ class LocalExecutorTest {
 
     @Test
     void close_failsWhatIsQueued_andLetsRunsFinish() throws Exception {
-        LocalExecutor executor = new LocalExecutor(1, 4, Duration.ofMinutes(1));
+        LocalExecutor executor = new LocalExecutor(1, 4, LONG, LONG);
         Outcome running = Runs.submit(executor, turns, Runs.turns(20_000));
         running.awaitBegun();
         Outcome queued = Runs.submit(executor, turns, Runs.turns(1));
@@ -306,7 +423,7 @@ class LocalExecutorTest {
 
     @Test
     void close_endsRunsThatOutlastItsPatience() throws Exception {
-        LocalExecutor executor = new LocalExecutor(2, 4, Duration.ofMillis(1));
+        LocalExecutor executor = new LocalExecutor(2, 4, SHORT, LONG);
         Outcome running = endless(executor);
         executor.close();
         assertThat(running.code()).isEqualTo(ErrorCode.UNAVAILABLE);

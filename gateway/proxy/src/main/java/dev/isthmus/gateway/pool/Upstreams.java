@@ -143,6 +143,7 @@ public final class Upstreams implements AutoCloseable {
                                         local,
                                         () -> new LocalUpstream(
                                                 local(local),
+                                                local.timeout(),
                                                 resources.clusterResources().meters())));
             }
         } catch (RuntimeException e) {

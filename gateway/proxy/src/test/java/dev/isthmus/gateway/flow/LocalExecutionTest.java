@@ -13,6 +13,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -26,13 +27,20 @@ class LocalExecutionTest {
             Metadata.Key.of("retry-after", Metadata.ASCII_STRING_MARSHALLER);
     private static final String INFER = "/v2/models/turns/infer";
 
+    @TempDir
+    Path repository;
+
     private Stage stage;
 
     @BeforeEach
-    void start(@TempDir Path repository) throws Exception {
+    void start() throws Exception {
         Path version = Files.createDirectories(repository.resolve("turns/1"));
         Files.copy(MODEL, version.resolve("model.onnx"));
-        stage = Stage.local(TestConfigs.with(LocalConfig.of(repository, false), Map.of("threads", 1, "queueSize", 1)));
+        stage = Stage.local(config());
+    }
+
+    private LocalConfig config() {
+        return TestConfigs.with(LocalConfig.of(repository, false), Map.of("threads", 1, "queueSize", 1));
     }
 
     @AfterEach
@@ -99,6 +107,15 @@ class LocalExecutionTest {
     @Test
     void deadline_thatPasses_endsTheRun() throws Exception {
         assertThat(ask(Long.MAX_VALUE, "x-request-timeout-ms: 50").status()).isEqualTo(504);
+        awaitRoom();
+    }
+
+    @Test
+    void call_withoutDeadline_endsAfterTheTimeout() throws Exception {
+        stage.close();
+        stage = Stage.local(TestConfigs.with(config(), Map.of("timeout", Duration.ofMillis(50))));
+        assertThat(ask(Long.MAX_VALUE).status()).isEqualTo(504);
+        assertThat(endless().status().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
         awaitRoom();
     }
 

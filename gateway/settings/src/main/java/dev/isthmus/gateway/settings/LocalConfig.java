@@ -33,7 +33,10 @@ public record LocalConfig(
         String device,
 
         @Doc("Maximum time in which a version of a model is opened, and warmed up; then its load fails.") @Default("2m")
-        Duration loadTimeout) {
+        Duration loadTimeout,
+
+        @Doc("Timeout of one call, or of one message of a stream, if the client sets no deadline.") @Default("60s")
+        Duration timeout) {
     public static final LocalConfig DEFAULT = DefaultValues.of(LocalConfig.class);
     public static final LocalConfig EMBEDDED = of(null, true);
 
@@ -51,6 +54,7 @@ public record LocalConfig(
                 DEFAULT.modelControl,
                 DEFAULT.load,
                 DEFAULT.device,
-                DEFAULT.loadTimeout);
+                DEFAULT.loadTimeout,
+                DEFAULT.timeout);
     }
 }

@@ -81,7 +81,15 @@ class ConfigLoaderTest {
         assertThat(config.headers()).isEqualTo(GatewayConfig.Headers.DEFAULT);
         assertThat(GatewayConfig.embedded().local())
                 .isEqualTo(new LocalConfig(
-                        null, true, 0, 256, ModelControl.NONE, List.of(), "cpu", Duration.ofMinutes(2)));
+                        null,
+                        true,
+                        0,
+                        256,
+                        ModelControl.NONE,
+                        List.of(),
+                        "cpu",
+                        Duration.ofMinutes(2),
+                        Duration.ofSeconds(60)));
     }
 
     @Test
@@ -116,7 +124,7 @@ class ConfigLoaderTest {
                 headers: {forward: [X-A, "x-b-*"], return: [y-bin]}
                 answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB, health_body: empty, not_ready_status: 503, errors: generic}
                 local: {embedded_models: true, threads: 3, queue_size: 4, model_repository: src,
-                  model_control: explicit, load: [a, b], device: "gpu:1", load_timeout: 45s}
+                  model_control: explicit, load: [a, b], device: "gpu:1", load_timeout: 45s, timeout: 7s}
                 models: {a: {upstream: m}, b: {upstream: local}}
                 default_upstream: m
                 """);
@@ -180,7 +188,8 @@ class ConfigLoaderTest {
                         ModelControl.EXPLICIT,
                         List.of("a", "b"),
                         "gpu:1",
-                        Duration.ofSeconds(45)));
+                        Duration.ofSeconds(45),
+                        Duration.ofSeconds(7)));
         assertThat(config.models()).containsEntry("a", ModelConfig.of("m")).containsEntry("b", ModelConfig.of("local"));
         assertThat(config.defaultUpstream()).isEqualTo("m");
     }

@@ -51,9 +51,8 @@ public record ReplicaStatus(
     private static ReplicaStatus inProcess(InProcessServer server, Set<ModelRef> checked) {
         Map<ModelRef, Boolean> models = HashMap.newHashMap(checked.size());
         checked.forEach(model -> models.put(model, server.ready(model)));
-        boolean ready = server.ready();
-        String reason = ready ? "" : "the server reports that it is not ready";
-        return new ReplicaStatus(server.name(), server.name(), server, true, ready, reason, models, false);
+        String reason = server.obstacle();
+        return new ReplicaStatus(server.name(), server.name(), server, true, reason.isEmpty(), reason, models, false);
     }
 
     private static ReplicaStatus unchecked(Upstream upstream) {

@@ -21,6 +21,10 @@ final class LocalMeters implements AutoCloseable {
                 it -> it.settings().queueSize());
         gauge("threads.busy", "Threads of the local backend that run a model", LocalBackend::busyThreads);
         gauge(
+                "threads.stuck",
+                "Threads of the local backend whose run did not end although it was terminated",
+                LocalBackend::stuckThreads);
+        gauge(
                 "loads.abandoned",
                 "Loads of local models that did not end although they were terminated; each may use a core",
                 LocalBackend::abandonedLoads);

@@ -37,12 +37,17 @@ public final class LocalUpstream implements InProcessServer {
     private static final Duration MARGIN = Duration.ofSeconds(10);
 
     private final LocalBackend backend;
+    private final Duration timeout;
     private final LocalManagement management;
     private final LocalMeters meters;
 
-    /** @param backend taken: closed with this */
-    public LocalUpstream(LocalBackend backend, MeterRegistry registry) {
+    /**
+     * @param backend taken: closed with this
+     * @param timeout of a call without a deadline, and of a message of a stream without one
+     */
+    public LocalUpstream(LocalBackend backend, Duration timeout, MeterRegistry registry) {
         this.backend = backend;
+        this.timeout = timeout;
         this.meters = new LocalMeters(registry, backend);
         this.management = new LocalManagement(backend);
     }
@@ -71,7 +76,7 @@ public final class LocalUpstream implements InProcessServer {
             // In protobuf, except for a model's configuration, which is returned in the client's format.
             case UpstreamRequest.ManageRequest manage ->
                 management.handle(call, manage.operation(), manage.body(), reply);
-            case UpstreamRequest.ServerReadyRequest _ -> reply.only(new ReplyMessage.Ready(backend.ready()));
+            case UpstreamRequest.ServerReadyRequest _ -> reply.only(new ReplyMessage.Ready(obstacle().isEmpty()));
             case UpstreamRequest.ServerMetadataRequest _ ->
                 reply.only(new ReplyMessage.Server(new ServerMetadata("isthmus-local", "", extensions())));
             case UpstreamRequest.ModelReadyRequest(ModelRef model) -> modelReady(model, reply);
@@ -94,8 +99,8 @@ public final class LocalUpstream implements InProcessServer {
     private Subscription infer(Call call, ModelRef model, InferMessage.DecodedRequest request, Reply reply) {
         TraceSpan span = span(call, model);
         RunReply outcome = new RunReply(call.loop(), span, reply);
-        Cancellable run =
-                backend.infer(request.request().withModel(model), call.deadlineNanos(), call.allocator(), outcome);
+        long deadlineNanos = call.hasDeadline() ? call.deadlineNanos() : System.nanoTime() + timeout.toNanos();
+        Cancellable run = backend.infer(request.request().withModel(model), deadlineNanos, call.allocator(), outcome);
         return () -> {
             span.ended(ErrorCode.CANCELLED, "the gateway cancelled the execution");
             run.cancel();
@@ -127,8 +132,8 @@ public final class LocalUpstream implements InProcessServer {
     }
 
     @Override
-    public boolean ready() {
-        return backend.ready();
+    public String obstacle() {
+        return backend.obstacle();
     }
 
     @Override

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Shape;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 import org.junit.jupiter.api.BeforeEach;
@@ -71,6 +72,31 @@ class ModelConfigurationTest {
                             .shape())
                     .isEqualTo(Shape.of(-1, 4));
             assertThat(backend.config(ModelRef.of("none"))).isEmpty();
+        }
+    }
+
+    @Test
+    void labelFile_namesTheClasses() throws IOException {
+        models.put("fp32", "m/1/model.onnx");
+        models.write("m/labels.txt", "zero\none\n");
+        models.write("m/config.pbtxt", "output { name: 'OUTPUT0' label_filename: 'labels.txt'"
+                + " data_type: TYPE_FP32 dims: [ -1, -1 ] }");
+        try (LocalBackend backend = models.explicit("m")) {
+            assertThat(ModelFolders.classes(backend, "m")).isEqualTo("0.000000:0:zero");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"none.txt | 'm/none.txt' cannot be read", "../../outside.txt | out of the repository"})
+    void labelFile_thatIsNotInTheRepository_failsTheLoad(String line) throws IOException {
+        String[] parts = line.split(" \\| ", 2);
+        Files.writeString(root.resolve("outside.txt"), "zero");
+        models = new ModelFolders(Files.createDirectories(root.resolve("repository")));
+        models.put("fp32", "m/1/model.onnx");
+        models.write("m/config.pbtxt", "output { name: 'OUTPUT0' label_filename: '" + parts[0] + "'"
+                + " data_type: TYPE_FP32 dims: [ -1, -1 ] }");
+        try (LocalBackend backend = models.explicit()) {
+            assertThatThrownBy(() -> load(backend, "m")).hasMessageContaining(parts[1]);
         }
     }
 

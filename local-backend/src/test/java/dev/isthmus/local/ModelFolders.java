@@ -8,16 +8,21 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Function;
 
 /** A folder of models, and blocking calls to a backend on it. */
 record ModelFolders(Path root) {
@@ -90,6 +95,16 @@ record ModelFolders(Path root) {
         }
     }
 
+    /** The best class of an output of zeros. */
+    static String classes(LocalBackend backend, String name) {
+        List<RequestedOutput> best =
+                List.of(new RequestedOutput("OUTPUT0", Map.of("classification", new Parameter.Int64(1))));
+        return infer(backend, new ModelRef(name, ""), DataType.FP32, new long[] {1, 1}, best, response -> {
+            ByteBuf element = response.outputs().getFirst().data();
+            return element.toString(Integer.BYTES, element.getIntLE(0), StandardCharsets.UTF_8);
+        });
+    }
+
     /** The version that served the request. */
     static String infer(LocalBackend backend, String name, String version, DataType type) {
         return infer(backend, new ModelRef(name, version), type, 1, 1).model().version();
@@ -97,6 +112,16 @@ record ModelFolders(Path root) {
 
     /** The released response to a request with zeros of this shape. */
     static InferResponse infer(LocalBackend backend, ModelRef model, DataType type, long... shape) {
+        return infer(backend, model, type, shape, List.of(), response -> response);
+    }
+
+    private static <T> T infer(
+            LocalBackend backend,
+            ModelRef model,
+            DataType type,
+            long[] shape,
+            List<RequestedOutput> outputs,
+            Function<InferResponse, T> result) {
         int bytes = Math.toIntExact(Shape.of(shape).elementCount() * type.size());
         Tensor input = new Tensor(
                 "INPUT0",
@@ -104,13 +129,14 @@ record ModelFolders(Path root) {
                 Shape.of(shape),
                 Map.of(),
                 ALLOCATOR.directBuffer().writeZero(bytes));
-        CompletableFuture<InferResponse> outcome = new CompletableFuture<>();
-        InferRequest request = new InferRequest(model, "", Map.of(), List.of(input), List.of());
+        CompletableFuture<T> outcome = new CompletableFuture<>();
+        InferRequest request = new InferRequest(model, "", Map.of(), List.of(input), outputs);
         backend.infer(request, Long.MAX_VALUE, ALLOCATOR, new InferCallback() {
             @Override
             public void done(InferResponse response) {
+                T found = result.apply(response);
                 response.release();
-                outcome.complete(response);
+                outcome.complete(found);
             }
 
             @Override

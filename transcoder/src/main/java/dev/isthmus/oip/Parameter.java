@@ -28,6 +28,18 @@ public sealed interface Parameter {
      */
     record Json(String text) implements Parameter {}
 
+    /** The value as text. */
+    default String text() {
+        return switch (this) {
+            case Bool bool -> Boolean.toString(bool.value());
+            case Int64 integer -> Long.toString(integer.value());
+            case Uint64 integer -> Long.toUnsignedString(integer.value());
+            case Float64 number -> Double.toString(number.value());
+            case Text text -> text.value();
+            case Json json -> json.text();
+        };
+    }
+
     /** An unmodifiable copy in the same order, so that forwarded parameters keep the client's order. */
     static Map<String, Parameter> copyOf(Map<String, Parameter> parameters) {
         return parameters.isEmpty() ? Map.of() : Collections.unmodifiableMap(new LinkedHashMap<>(parameters));

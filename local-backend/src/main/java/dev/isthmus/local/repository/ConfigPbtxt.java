@@ -24,6 +24,7 @@ import java.util.TreeSet;
 import java.util.function.IntFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -115,7 +116,13 @@ final class ConfigPbtxt {
             throw refused(
                     "default_model_filename '" + file + "': the name of a file in the version's folder is expected");
         }
-        return new ModelFile(given(config.getName()), settings, warmUps, given(file), null, ignored);
+        return new ModelFile(given(config.getName()), settings, warmUps, labels(), given(file), null, ignored);
+    }
+
+    private Map<String, String> labels() {
+        return config.getOutputList().stream()
+                .filter(output -> !output.getLabelFilename().isEmpty())
+                .collect(Collectors.toUnmodifiableMap(ModelOutput::getName, ModelOutput::getLabelFilename));
     }
 
     private static @Nullable String given(String text) {

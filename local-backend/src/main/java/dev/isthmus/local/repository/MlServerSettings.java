@@ -75,6 +75,7 @@ final class MlServerSettings {
                 text("name", json.path("name")),
                 settings,
                 List.of(),
+                Map.of(),
                 text("parameters.uri", parameters.path("uri")),
                 version(parameters.path("version")),
                 ignored);

@@ -4,6 +4,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -168,7 +169,9 @@ record ModelFolder(RepositoryRoot root, Path place) {
     }
 
     private FoundModel found(String name, ModelFile file, NavigableMap<Long, Path> versions) {
-        ModelSettings settings = file.settings();
+        Map<String, List<String>> labels = new HashMap<>();
+        file.labels().forEach((output, labelFile) -> labels.put(output, labels(labelFile)));
+        ModelSettings settings = file.settings().withLabels(labels);
         NavigableMap<Long, ModelSource> sources = new TreeMap<>();
         NavigableMap<Long, String> refused = new TreeMap<>();
         for (long version : settings.versions().select(new TreeSet<>(versions.keySet()))) {
@@ -206,6 +209,11 @@ record ModelFolder(RepositoryRoot root, Path place) {
 
     private static String ignored(List<String> misnamed) {
         return "folders " + misnamed + " are ignored, for versions are numbers from 1 on without leading zeros";
+    }
+
+    /** The lines of a file in the model's folder. */
+    private List<String> labels(String file) {
+        return root.text(place.resolve(file)).lines().toList();
     }
 
     private ModelSource source(String name, String version, ModelSettings settings, Path onnx) {

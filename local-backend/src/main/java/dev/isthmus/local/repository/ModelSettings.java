@@ -2,6 +2,7 @@ package dev.isthmus.local.repository;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param inputs the configured inputs; may be empty
  * @param outputs the configured outputs; may be empty
  * @param limits whether requests are held to {@code maxBatchSize}, inputs and outputs, as by Triton; MLServer does not
+ * @param labels the labels of outputs' classes, by output
  */
 public record ModelSettings(
         VersionPolicy versions,
@@ -29,7 +31,8 @@ public record ModelSettings(
         @Nullable String translator,
         List<TensorConfig> inputs,
         List<TensorConfig> outputs,
-        boolean limits) {
+        boolean limits,
+        Map<String, List<String>> labels) {
 
     public static final ModelSettings DEFAULT =
             new ModelSettings(VersionPolicy.DEFAULT, 0, null, 0, true, null, 1, null, List.of(), List.of(), true);
@@ -37,11 +40,57 @@ public record ModelSettings(
     public ModelSettings {
         inputs = List.copyOf(inputs);
         outputs = List.copyOf(outputs);
+        labels = Map.copyOf(labels);
+    }
+
+    /** Settings without labels. */
+    public ModelSettings(
+            VersionPolicy versions,
+            int maxBatchSize,
+            @Nullable Duration maxQueueDelay,
+            int instances,
+            boolean warmUp,
+            @Nullable String device,
+            int intraOpThreads,
+            @Nullable String translator,
+            List<TensorConfig> inputs,
+            List<TensorConfig> outputs,
+            boolean limits) {
+        this(
+                versions,
+                maxBatchSize,
+                maxQueueDelay,
+                instances,
+                warmUp,
+                device,
+                intraOpThreads,
+                translator,
+                inputs,
+                outputs,
+                limits,
+                Map.of());
+    }
+
+    /** A copy with these labels. */
+    ModelSettings withLabels(Map<String, List<String>> others) {
+        return new ModelSettings(
+                versions,
+                maxBatchSize,
+                maxQueueDelay,
+                instances,
+                warmUp,
+                device,
+                intraOpThreads,
+                translator,
+                inputs,
+                outputs,
+                limits,
+                others);
     }
 
     /** A copy without a batch dimension. */
     public ModelSettings unbatched() {
         return new ModelSettings(
-                versions, 0, null, instances, warmUp, device, intraOpThreads, translator, inputs, outputs, limits);
+                versions, 0, null, instances, warmUp, device, intraOpThreads, translator, inputs, outputs, limits, labels);
     }
 }

@@ -6,11 +6,13 @@ import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.util.concurrent.FastThreadLocalThread;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,6 +25,8 @@ public final class LocalExecutor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalExecutor.class);
     private static final Duration GRACE = Duration.ofSeconds(10);
     private static final Duration STUCK = Duration.ofSeconds(5);
+    private static final String SEQUENCE = "sequence_id";
+    private static final Set<Parameter> NO_SEQUENCE = Set.of(new Parameter.Int64(0), new Parameter.Text(""));
 
     private final Deadlines deadlines = new Deadlines();
     private final RunQueues queues;
@@ -49,7 +53,7 @@ public final class LocalExecutor implements AutoCloseable {
         this.grace = grace;
         this.stuckAfter = stuckAfter;
         start("isthmus-local-timer", deadlines);
-        for (int i = 0; i <= threads; i++) {
+        for (int i = 1; i <= threads + 1; i++) {
             Worker worker = new Worker(queues);
             workers.add(worker);
             this.threads.add(start("isthmus-local-" + i, worker));
@@ -134,6 +138,8 @@ public final class LocalExecutor implements AutoCloseable {
             RunRequest submission = new RunRequest(request, deadlineNanos, allocator, callback, System.nanoTime());
             ModelQueue queue = queues.of(model);
             model.require(request);
+            Classification.require(model, request);
+            requireNoSequence(queue, request);
             requireTime(queue, submission);
             run = new LocalRun(queue, submission);
             queues.add(queue, run);
@@ -145,6 +151,14 @@ public final class LocalExecutor implements AutoCloseable {
         }
         run.startDeadline();
         return run;
+    }
+
+    /** Local models keep no state between requests; ids of 0 and empty ids belong to no sequence. */
+    private static void requireNoSequence(ModelQueue queue, InferRequest request) {
+        Parameter id = request.parameters().get(SEQUENCE);
+        if (id != null && !NO_SEQUENCE.contains(id)) {
+            throw OipException.invalid(queue.name() + ": local models have no sequences, got " + SEQUENCE + " '" + id.text() + "'");
+        }
     }
 
     private static void requireTime(ModelQueue queue, RunRequest submission) {

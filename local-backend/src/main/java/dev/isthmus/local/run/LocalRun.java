@@ -2,6 +2,7 @@ package dev.isthmus.local.run;
 
 import dev.isthmus.local.call.Cancellable;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
@@ -98,6 +99,18 @@ final class LocalRun implements Cancellable {
     @Override
     public void cancel() {
         fail(new OipException(ErrorCode.CANCELLED, queue.name() + ": the request was cancelled"));
+    }
+
+    /**
+     * The outputs as the request wants them.
+     *
+     * @param outputs taken
+     */
+    List<Tensor> wanted(List<Tensor> outputs) {
+        InferRequest request = submission.request();
+        return Classification.requested(request)
+                ? new Classification(queue.model(), submission.allocator()).of(request.outputs(), outputs)
+                : outputs;
     }
 
     /** Ends it with a response; the outputs are taken. */

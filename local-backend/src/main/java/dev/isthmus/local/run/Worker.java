@@ -84,8 +84,8 @@ final class Worker implements Runnable {
             if (run.join(only)) {
                 only.allJoined();
                 run.started(true);
-                outputs = model.run(
-                        run.submission().request(), handle(), run.submission().allocator());
+                outputs = run.wanted(model.run(
+                        run.submission().request(), handle(), run.submission().allocator()));
             }
         } catch (Throwable fault) {
             failure = failure(model, fault);
@@ -123,8 +123,10 @@ final class Worker implements Runnable {
                 for (int i = 0; i < joined.size(); i++) {
                     joined.get(i).started(i == 0);
                 }
-                outputs = new Batch(model, requests)
-                        .run(handle(), joined.getFirst().submission().allocator());
+                outputs = wanted(
+                        joined,
+                        new Batch(model, requests)
+                                .run(handle(), joined.getFirst().submission().allocator()));
             }
         } catch (Throwable fault) {
             LOG.debug(
@@ -141,6 +143,21 @@ final class Worker implements Runnable {
                 joined.get(i).complete(outputs.get(i));
             }
         }
+    }
+
+    /** @param outputs of each run, taken */
+    private static List<List<Tensor>> wanted(List<LocalRun> runs, List<List<Tensor>> outputs) {
+        List<List<Tensor>> all = new ArrayList<>(outputs);
+        for (int i = 0; i < runs.size(); i++) {
+            try {
+                all.set(i, runs.get(i).wanted(outputs.get(i)));
+            } catch (RuntimeException | Error failure) {
+                all.remove(i);
+                all.forEach(each -> each.forEach(Tensor::release));
+                throw failure;
+            }
+        }
+        return all;
     }
 
     private Execution newExecution(ModelQueue queue, List<LocalRun> requests) {

@@ -133,7 +133,7 @@ public final class Translation implements AutoCloseable {
     private NDList inputs(TranslatorContext context, InferRequest request) {
         ArrayManager arrays = (ArrayManager) context.getNDManager();
         Input input = new Input();
-        request.parameters().forEach((name, value) -> input.addProperty(name, TranslatorParameters.text(value)));
+        request.parameters().forEach((name, value) -> input.addProperty(name, value.text()));
         request.inputs().forEach(tensor -> input.add(tensor.name(), arrays.array(tensor)));
         try {
             return requireResult(translator.processInput(context, input));

@@ -41,7 +41,8 @@ final class LocalManagement {
             Extension.REPOSITORY_INDEX.advertisedName(),
             Extension.MODEL_CONFIG.advertisedName(),
             Extension.MODEL_STATISTICS.advertisedName(),
-            "binary_tensor_data");
+            "binary_tensor_data",
+            "classification");
 
     private final LocalBackend backend;
 

@@ -7,6 +7,8 @@ import java.util.Set;
 
 /** An output that a request names. */
 public record RequestedOutput(String name, Map<String, Parameter> parameters) {
+    /** How many of its elements with the highest scores are wanted, as text: Triton's classification extension. */
+    public static final String CLASSIFICATION = "classification";
 
     public RequestedOutput {
         parameters = Parameter.copyOf(parameters);
@@ -15,6 +17,11 @@ public record RequestedOutput(String name, Map<String, Parameter> parameters) {
     /** Whether the server writes it into shared memory. */
     public boolean shared() {
         return parameters.containsKey(Tensor.SHARED_MEMORY_REGION);
+    }
+
+    /** Whether its classification is wanted. */
+    public boolean classified() {
+        return parameters.containsKey(CLASSIFICATION);
     }
 
     /** For each output that is written into shared memory, by its name, the parameter that says so. */

@@ -7,6 +7,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestOutline;
+import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.TensorCheck;
@@ -77,7 +78,7 @@ public final class Transcoder {
             }
             checked = true;
         }
-        InferRequest request = decoded(message, allowed);
+        InferRequest request = classifiable(decoded(message, allowed), peer.dialect());
         if (shown != null && !checked) {
             show(request, shown);
         }
@@ -128,7 +129,8 @@ public final class Transcoder {
      * @throws OipException INVALID_ARGUMENT if the peer does not support it
      */
     public RestParts parts(ByteBufAllocator allocator, InferRequest head, RestRequestReader data, ServerFeatures peer) {
-        InferRequest permitted = permitted(head, limits.withSharedMemory(peer.sharedMemory()));
+        InferRequest permitted =
+                classifiable(permitted(head, limits.withSharedMemory(peer.sharedMemory())), peer.dialect());
         return new RestParts(
                 allocator,
                 ProtobufWriter.requestHead(allocator, permitted, peer.dialect()),
@@ -181,6 +183,20 @@ public final class Transcoder {
         }
     }
 
+    /** Refuses a classification that the server would ignore: the client would take the output for it. */
+    private static InferRequest classifiable(InferRequest request, Dialect dialect) {
+        if (!dialect.classifies()) {
+            for (RequestedOutput output : request.outputs()) {
+                if (output.classified()) {
+                    request.release();
+                    throw OipException.invalid(
+                            "output '" + output.name() + "': the model's server does not support classification");
+                }
+            }
+        }
+        return request;
+    }
+
     /** The inputs sent as JSON even to a server with binary data, because its models may inspect the JSON. */
     private static Set<String> plainInputs(InferMessage message, ServerFeatures peer) {
         return message instanceof InferMessage.DecodedRequest request
@@ -206,6 +222,7 @@ public final class Transcoder {
         return !(contested.typed() && dialect.alwaysRaw())
                 && (!contested.emptyContents() || dialect.emptyContents())
                 && (!contested.wideParameters() || dialect.wideParameters())
+                && (!contested.classified() || dialect.classifies())
                 && dialect.acceptsId(contested.id());
     }
 

@@ -73,9 +73,18 @@ public record ModelSettings(
 
     /** A copy with these labels. */
     ModelSettings withLabels(Map<String, List<String>> others) {
+        return with(maxBatchSize, others);
+    }
+
+    /** A copy without batching. */
+    public ModelSettings unbatched() {
+        return with(0, labels);
+    }
+
+    private ModelSettings with(int batch, Map<String, List<String>> others) {
         return new ModelSettings(
                 versions,
-                maxBatchSize,
+                batch,
                 maxQueueDelay,
                 instances,
                 warmUp,
@@ -86,11 +95,5 @@ public record ModelSettings(
                 outputs,
                 limits,
                 others);
-    }
-
-    /** A copy without a batch dimension. */
-    public ModelSettings unbatched() {
-        return new ModelSettings(
-                versions, 0, null, instances, warmUp, device, intraOpThreads, translator, inputs, outputs, limits, labels);
     }
 }

@@ -26,7 +26,6 @@ import java.util.Set;
  * {@code score:index} or {@code score:index:label}. Of a model that batches, those of each row.
  */
 final class Classification {
-    private static final String PARAMETER = "classification";
     private static final int DECIMALS = 6;
     private static final Set<DataType> UNSUPPORTED =
             EnumSet.of(DataType.BOOL, DataType.FP16, DataType.BF16, DataType.BYTES);
@@ -44,7 +43,7 @@ final class Classification {
     static void require(OnnxModel model, InferRequest request) {
         List<RequestedOutput> outputs = request.outputs();
         for (int i = 0; i < outputs.size(); i++) {
-            Parameter wanted = outputs.get(i).parameters().get(PARAMETER);
+            Parameter wanted = outputs.get(i).parameters().get(RequestedOutput.CLASSIFICATION);
             if (wanted != null) {
                 require(model, outputs.get(i).name(), wanted);
             }
@@ -78,7 +77,7 @@ final class Classification {
     }
 
     private static long classes(RequestedOutput output) {
-        return output.parameters().get(PARAMETER) instanceof Parameter.Int64(long classes) ? classes : 0;
+        return output.parameters().get(RequestedOutput.CLASSIFICATION) instanceof Parameter.Int64(long classes) ? classes : 0;
     }
 
     /**

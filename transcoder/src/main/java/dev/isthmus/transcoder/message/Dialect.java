@@ -135,6 +135,11 @@ public enum Dialect {
         return this == KSERVE;
     }
 
+    /** Whether outputs may be classified: MLServer and KServe ignore it. */
+    public boolean classifies() {
+        return this != MLSERVER && this != KSERVE;
+    }
+
     /** Whether a gRPC server supports ModelStreamInfer. */
     public boolean streams() {
         return this != KSERVE;

@@ -138,7 +138,16 @@ final class MessageParser {
     /** The features of the message, or of its head, that servers support differently. */
     ProtobufReader.Contested contested() {
         boolean typed = raws.isEmpty() && !rawToCome && unshared() > 0;
-        return new ProtobufReader.Contested(typed, contentsGiven && !typed, entries.hasWide(), texts.id);
+        return new ProtobufReader.Contested(
+                typed, contentsGiven && !typed, entries.hasWide(), classified(), texts.id);
+    }
+
+    private boolean classified() {
+        boolean any = false;
+        for (int i = 0; i < outputs.size() && !any; i++) {
+            any = outputs.get(i).classified();
+        }
+        return any;
     }
 
     /** The number of tensors with their contents in the message. */

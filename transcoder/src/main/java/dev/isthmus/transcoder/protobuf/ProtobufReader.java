@@ -67,8 +67,10 @@ public final class ProtobufReader {
      * @param typed whether its tensors have typed contents
      * @param emptyContents whether any of its tensors has an empty {@code contents} beside raw contents
      * @param wideParameters whether it has parameters of type double or uint64
+     * @param classified whether an output is to be classified
      */
-    public record Contested(boolean typed, boolean emptyContents, boolean wideParameters, String id) {}
+    public record Contested(
+            boolean typed, boolean emptyContents, boolean wideParameters, boolean classified, String id) {}
 
     /**
      * The outline of an encoded ModelInferRequest, without decoding the rest.

@@ -120,7 +120,7 @@ class RawRequestTest {
         assertThat(request.complete()).isTrue();
         assertThat(request.length()).isEqualTo(message.length);
         assertThat(request.headLength()).isEqualTo(headLength(message));
-        assertThat(request.contested()).isEqualTo(new ProtobufReader.Contested(false, false, false, "7"));
+        assertThat(request.contested()).isEqualTo(new ProtobufReader.Contested(false, false, false, false, "7"));
     }
 
     @Test

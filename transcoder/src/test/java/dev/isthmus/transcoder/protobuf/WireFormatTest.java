@@ -229,7 +229,7 @@ class WireFormatTest {
                     .toByteArray();
             assertThat(contents(message)).isEqualTo("0100000002000000");
             assertThat(ProtobufReader.check(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT))
-                    .isEqualTo(new ProtobufReader.Contested(false, true, false, ""));
+                    .isEqualTo(new ProtobufReader.Contested(false, true, false, false, ""));
         }
         assertRefused(input("INT32", "2a 00"), "needs 8 bytes, got 0");
     }

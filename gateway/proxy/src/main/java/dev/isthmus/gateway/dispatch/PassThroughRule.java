@@ -36,6 +36,8 @@ final class PassThroughRule {
                 || !outputs.base64().isEmpty()
                 || read.request().parameters().containsKey(StreamParameters.EMPTY_FINAL)
                 || !peer.dialect().acceptsId(read.request().id())
+                || (!peer.dialect().classifies()
+                        && read.request().outputs().stream().anyMatch(RequestedOutput::classified))
                 || (read.foreignParameter() != null && !peer.anyParameter())
                 || (!peer.sharedMemory() && inSharedMemory(read.request()))) {
             return false;

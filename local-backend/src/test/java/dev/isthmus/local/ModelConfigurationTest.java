@@ -79,8 +79,9 @@ class ModelConfigurationTest {
     void labelFile_namesTheClasses() throws IOException {
         models.put("fp32", "m/1/model.onnx");
         models.write("m/labels.txt", "zero\none\n");
-        models.write("m/config.pbtxt", "output { name: 'OUTPUT0' label_filename: 'labels.txt'"
-                + " data_type: TYPE_FP32 dims: [ -1, -1 ] }");
+        models.write(
+                "m/config.pbtxt",
+                "output { name: 'OUTPUT0' label_filename: 'labels.txt'" + " data_type: TYPE_FP32 dims: [ -1, -1 ] }");
         try (LocalBackend backend = models.explicit("m")) {
             assertThat(ModelFolders.classes(backend, "m")).isEqualTo("0.000000:0:zero");
         }
@@ -93,8 +94,10 @@ class ModelConfigurationTest {
         Files.writeString(root.resolve("outside.txt"), "zero");
         models = new ModelFolders(Files.createDirectories(root.resolve("repository")));
         models.put("fp32", "m/1/model.onnx");
-        models.write("m/config.pbtxt", "output { name: 'OUTPUT0' label_filename: '" + parts[0] + "'"
-                + " data_type: TYPE_FP32 dims: [ -1, -1 ] }");
+        models.write(
+                "m/config.pbtxt",
+                "output { name: 'OUTPUT0' label_filename: '" + parts[0] + "'"
+                        + " data_type: TYPE_FP32 dims: [ -1, -1 ] }");
         try (LocalBackend backend = models.explicit()) {
             assertThatThrownBy(() -> load(backend, "m")).hasMessageContaining(parts[1]);
         }

@@ -28,12 +28,11 @@ final class RunFailure {
      */
     static @Nullable String refusal(OrtException e) {
         String message = text(e);
-        boolean refused =
-                switch (e.getCode()) {
-                    case ORT_INVALID_ARGUMENT -> true;
-                    case ORT_FAIL, ORT_RUNTIME_EXCEPTION -> message.contains(NODE) && message.contains(STATUS);
-                    default -> false;
-                };
+        boolean refused = switch (e.getCode()) {
+            case ORT_INVALID_ARGUMENT -> true;
+            case ORT_FAIL, ORT_RUNTIME_EXCEPTION -> message.contains(NODE) && message.contains(STATUS);
+            default -> false;
+        };
         return refused && !ofResources(message) ? reason(message) : null;
     }
 
@@ -55,9 +54,7 @@ final class RunFailure {
         }
         // A word alone is the name of a C function.
         boolean sentence = reason.strip().contains(" ");
-        return sentence && !INTERNAL.matcher(reason).find()
-                ? reason.strip()
-                : "the model does not accept the values";
+        return sentence && !INTERNAL.matcher(reason).find() ? reason.strip() : "the model does not accept the values";
     }
 
     /** Whether an output did not match the shape of its preallocated memory. */

@@ -22,7 +22,8 @@ record ModelFile(
         @Nullable String version,
         List<String> ignored) {
 
-    static final ModelFile NONE = new ModelFile(null, ModelSettings.DEFAULT, List.of(), Map.of(), null, null, List.of());
+    static final ModelFile NONE =
+            new ModelFile(null, ModelSettings.DEFAULT, List.of(), Map.of(), null, null, List.of());
 
     ModelFile {
         warmUps = List.copyOf(warmUps);

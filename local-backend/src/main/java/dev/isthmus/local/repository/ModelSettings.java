@@ -73,19 +73,19 @@ public record ModelSettings(
 
     /** A copy with these labels. */
     ModelSettings withLabels(Map<String, List<String>> others) {
-        return with(maxBatchSize, others);
+        return with(maxBatchSize, maxQueueDelay, others);
     }
 
-    /** A copy without batching. */
+    /** A copy without a batch dimension. */
     public ModelSettings unbatched() {
-        return with(0, labels);
+        return with(0, null, labels);
     }
 
-    private ModelSettings with(int batch, Map<String, List<String>> others) {
+    private ModelSettings with(int batch, @Nullable Duration delay, Map<String, List<String>> others) {
         return new ModelSettings(
                 versions,
                 batch,
-                maxQueueDelay,
+                delay,
                 instances,
                 warmUp,
                 device,

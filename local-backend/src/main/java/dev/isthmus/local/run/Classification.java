@@ -53,7 +53,8 @@ final class Classification {
     private static void require(OnnxModel model, String output, Parameter wanted) {
         String what = "model '" + model.ref().name() + "': output '" + output + "': ";
         if (!(wanted instanceof Parameter.Int64(long classes)) || classes < 0) {
-            throw OipException.invalid(what + "classification is a whole number from 0 on, got '" + wanted.text() + "'");
+            throw OipException.invalid(
+                    what + "classification is a whole number from 0 on, got '" + wanted.text() + "'");
         }
         String type = model.outputs().stream()
                 .filter(each -> each.name().equals(output))
@@ -77,7 +78,9 @@ final class Classification {
     }
 
     private static long classes(RequestedOutput output) {
-        return output.parameters().get(RequestedOutput.CLASSIFICATION) instanceof Parameter.Int64(long classes) ? classes : 0;
+        return output.parameters().get(RequestedOutput.CLASSIFICATION) instanceof Parameter.Int64(long classes)
+                ? classes
+                : 0;
     }
 
     /**
@@ -130,8 +133,8 @@ final class Classification {
         for (int i = 0; i < columns; i++) {
             keys[i] = key(scores, first + i);
         }
-        Comparator<Integer> worstFirst = Comparator.<Integer>comparingLong(i -> keys[i])
-                .thenComparing(Comparator.reverseOrder());
+        Comparator<Integer> worstFirst =
+                Comparator.<Integer>comparingLong(i -> keys[i]).thenComparing(Comparator.reverseOrder());
         PriorityQueue<Integer> best = new PriorityQueue<>(Math.max(count, 1), worstFirst);
         for (int i = 0; i < columns && count > 0; i++) {
             if (best.size() < count) {
@@ -147,8 +150,8 @@ final class Classification {
     private static void write(Tensor scores, int first, List<Integer> columns, List<String> labels, ByteBuf data) {
         for (int column : columns) {
             String text = score(scores, first + column) + ":" + column;
-            byte[] element = (column < labels.size() ? text + ":" + labels.get(column) : text)
-                    .getBytes(StandardCharsets.UTF_8);
+            byte[] element =
+                    (column < labels.size() ? text + ":" + labels.get(column) : text).getBytes(StandardCharsets.UTF_8);
             data.writeIntLE(element.length).writeBytes(element);
         }
     }
@@ -183,7 +186,8 @@ final class Classification {
         if (Double.isInfinite(score)) {
             return sign + "inf";
         }
-        return sign + new BigDecimal(Math.abs(score))
+        return sign
+                + new BigDecimal(Math.abs(score))
                         .setScale(DECIMALS, RoundingMode.HALF_EVEN)
                         .toPlainString();
     }

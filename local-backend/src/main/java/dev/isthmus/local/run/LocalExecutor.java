@@ -157,7 +157,8 @@ public final class LocalExecutor implements AutoCloseable {
     private static void requireNoSequence(ModelQueue queue, InferRequest request) {
         Parameter id = request.parameters().get(SEQUENCE);
         if (id != null && !NO_SEQUENCE.contains(id)) {
-            throw OipException.invalid(queue.name() + ": local models have no sequences, got " + SEQUENCE + " '" + id.text() + "'");
+            throw OipException.invalid(
+                    queue.name() + ": local models have no sequences, got " + SEQUENCE + " '" + id.text() + "'");
         }
     }
 

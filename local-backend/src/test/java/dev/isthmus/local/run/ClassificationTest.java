@@ -81,7 +81,8 @@ class ClassificationTest {
         List<String> elements = new ArrayList<>();
         ByteBuf data = output.data().slice();
         while (data.isReadable()) {
-            elements.add(data.readCharSequence(data.readIntLE(), StandardCharsets.UTF_8).toString());
+            elements.add(data.readCharSequence(data.readIntLE(), StandardCharsets.UTF_8)
+                    .toString());
         }
         outcome.response().response().release();
         return elements;
@@ -94,16 +95,15 @@ class ClassificationTest {
     @Test
     void highestScores_comeFirst_withIndexAndLabel() throws Exception {
         OnnxModel model = model(DataType.FP32, 0, "zero", "one");
-        InferRequest request =
-                request(DataType.FP32, new Parameter.Int64(2), floats(0.1f, 0.7f, 0.2f), 1, 3);
+        InferRequest request = request(DataType.FP32, new Parameter.Int64(2), floats(0.1f, 0.7f, 0.2f), 1, 3);
         assertThat(classes(submit(model, request), 2)).containsExactly("0.700000:1:one", "0.200000:2");
     }
 
     @Test
     void modelThatBatches_hasThemForEachRow() throws Exception {
         OnnxModel model = model(DataType.FP32, 2, "zero", "one", "two");
-        InferRequest request = request(
-                DataType.FP32, new Parameter.Int64(2), floats(0.1f, 0.7f, 0.2f, 3f, 2f, 1f), 2, 3);
+        InferRequest request =
+                request(DataType.FP32, new Parameter.Int64(2), floats(0.1f, 0.7f, 0.2f, 3f, 2f, 1f), 2, 3);
         assertThat(classes(submit(model, request), 2, 2))
                 .containsExactly("0.700000:1:one", "0.200000:2:two", "3.000000:0:zero", "2.000000:1:one");
     }
@@ -158,8 +158,8 @@ class ClassificationTest {
                 new Parameter.Bool(true),
                 new Parameter.Float64(1.5),
                 new Parameter.Uint64(-1))) {
-            OipException failure =
-                    submit(model, request(DataType.FP32, wrong, floats(1f), 1, 1)).failure();
+            OipException failure = submit(model, request(DataType.FP32, wrong, floats(1f), 1, 1))
+                    .failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
             assertThat(failure.message()).contains("output 'OUTPUT0': classification is a whole number from 0 on");
         }

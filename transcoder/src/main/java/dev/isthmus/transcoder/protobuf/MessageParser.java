@@ -138,8 +138,7 @@ final class MessageParser {
     /** The features of the message, or of its head, that servers support differently. */
     ProtobufReader.Contested contested() {
         boolean typed = raws.isEmpty() && !rawToCome && unshared() > 0;
-        return new ProtobufReader.Contested(
-                typed, contentsGiven && !typed, entries.hasWide(), classified(), texts.id);
+        return new ProtobufReader.Contested(typed, contentsGiven && !typed, entries.hasWide(), classified(), texts.id);
     }
 
     private boolean classified() {

@@ -121,12 +121,16 @@ class LocalExecutionTest {
 
     @Test
     void classification_isAnsweredAsTritonDoes() throws Exception {
-        String body = json(3).replace("]}]}", "]}],\"outputs\":[{\"name\":\"TURNS\",\"parameters\":{\"classification\":%s}}]}");
+        String body = json(3).replace(
+                        "]}]}", "]}],\"outputs\":[{\"name\":\"TURNS\",\"parameters\":{\"classification\":%s}}]}");
         try (Http1Client client = stage.http1()) {
-            Http1Client.Response response = client.post(INFER, body.formatted(2)).response();
+            Http1Client.Response response =
+                    client.post(INFER, body.formatted(2)).response();
             assertThat(response.text()).contains("\"datatype\":\"BYTES\"", "\"shape\":[1]", "\"3:0\"");
-            assertThat(client.post(INFER, body.formatted("-1")).response().status()).isEqualTo(400);
-            assertThat(client.post(INFER, body.formatted("\"2\"")).response().status()).isEqualTo(400);
+            assertThat(client.post(INFER, body.formatted("-1")).response().status())
+                    .isEqualTo(400);
+            assertThat(client.post(INFER, body.formatted("\"2\"")).response().status())
+                    .isEqualTo(400);
         }
     }
 

@@ -76,7 +76,8 @@ public final class LocalUpstream implements InProcessServer {
             // In protobuf, except for a model's configuration, which is returned in the client's format.
             case UpstreamRequest.ManageRequest manage ->
                 management.handle(call, manage.operation(), manage.body(), reply);
-            case UpstreamRequest.ServerReadyRequest _ -> reply.only(new ReplyMessage.Ready(obstacle().isEmpty()));
+            case UpstreamRequest.ServerReadyRequest _ ->
+                reply.only(new ReplyMessage.Ready(obstacle().isEmpty()));
             case UpstreamRequest.ServerMetadataRequest _ ->
                 reply.only(new ReplyMessage.Server(new ServerMetadata("isthmus-local", "", extensions())));
             case UpstreamRequest.ModelReadyRequest(ModelRef model) -> modelReady(model, reply);

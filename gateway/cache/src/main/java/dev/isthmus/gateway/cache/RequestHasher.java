@@ -21,8 +21,8 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * Computes the keys of requests, the same for all forms of a request: its target, its parameters and inputs by name,
- * its requested outputs in their order, and what the configuration adds. The id of the request is not part of it. Not
+ * Computes the keys of requests, the same for all forms of a request: its target, its parameters by name, its inputs
+ * and requested outputs in their order, and what the configuration adds. The id of the request is not part of it. Not
  * thread-safe.
  */
 public final class RequestHasher {
@@ -77,13 +77,9 @@ public final class RequestHasher {
             text.text(output.name());
             parameters(output.parameters());
         }
-        List<Tensor> inputs = request.inputs();
-        if (inputs.size() > 1) {
-            inputs = new ArrayList<>(inputs);
-            inputs.sort(Comparator.comparing(Tensor::name));
-        }
-        text.number(inputs.size());
-        inputs.forEach(this::input);
+        text.number(request.inputs().size());
+        // In their order: MLServer makes columns of them.
+        request.inputs().forEach(this::input);
         text.into(digest);
         ByteBuffer hash = ByteBuffer.wrap(digest.digest());
         return new CacheKey(hash.getLong(), hash.getLong());

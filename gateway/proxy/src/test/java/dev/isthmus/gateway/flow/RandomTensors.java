@@ -161,10 +161,10 @@ record RandomTensors(List<RandomInput> inputs) {
         return Double.isFinite(value) ? value : -0.0;
     }
 
-    /** As JSON, with the inputs in reverse order. */
+    /** As JSON. */
     String json(String id) {
         return "{\"id\":\"" + id + "\",\"inputs\":["
-                + inputs.reversed().stream().map(RandomInput::json).collect(Collectors.joining(",")) + "]}";
+                + inputs.stream().map(RandomInput::json).collect(Collectors.joining(",")) + "]}";
     }
 
     /** As binary data, which is asked for in the response, too. */

@@ -322,7 +322,8 @@ final class JoinedBatch {
         span.ended(failure.code(), failure.message());
         if (concernsAll(failure)) {
             releaseRequests();
-            waiting.forEach(each -> each.member().failJoined(failure));
+            OipException shared = withoutServersText(failure);
+            waiting.forEach(each -> each.member().failJoined(shared));
             return;
         }
         resources.meters().failed();
@@ -335,6 +336,14 @@ final class JoinedBatch {
     }
 
     /**
+    /** A server's text may be about one of the requests, and tell the others of it. */
+    private static OipException withoutServersText(OipException failure) {
+        return failure.isServersText()
+                ? failure.withMessage(
+                        "the server answered " + failure.code() + " to a call of several clients' requests")
+                : failure;
+    }
+
      * Whether the server, or the way to it, is the cause: more calls would not help, and add load to a server that has
      * too much.
      */
@@ -345,10 +354,6 @@ final class JoinedBatch {
                     RESOURCE_EXHAUSTED,
                     DEADLINE_EXCEEDED,
                     CANCELLED,
-                    UNAUTHENTICATED,
-                    PERMISSION_DENIED,
-                    NOT_FOUND,
-                    UNIMPLEMENTED,
                     LOOP_DETECTED -> true;
             default -> failure.retryAfter().isPresent();
         };

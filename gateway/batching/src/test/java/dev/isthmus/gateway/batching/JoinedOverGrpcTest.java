@@ -16,11 +16,14 @@ import io.grpc.Status;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class JoinedOverGrpcTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -256,12 +259,38 @@ class JoinedOverGrpcTest {
         assertThat(bench.separated("failed")).isEqualTo(1);
     }
 
-    @Test
-    void overloadedServer_getsNoFurtherCalls() throws Exception {
+    /** Only one of them may be the cause, whatever the model calls it. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Status.Code.class,
+            names = {"OK", "CANCELLED", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "UNAVAILABLE"},
+            mode = EnumSource.Mode.EXCLUDE)
+    void failureOfOne_isNotThatOfOthers(Status.Code code) throws Exception {
         List<RecordedReply> replies = new ArrayList<>();
-        joined(replies).fail(Status.RESOURCE_EXHAUSTED);
-        assertThat(replies.get(1).failure().code()).isEqualTo(ErrorCode.RESOURCE_EXHAUSTED);
-        assertThat(replies.get(2).failure().code()).isEqualTo(ErrorCode.RESOURCE_EXHAUSTED);
+        joined(replies).fail(code.toStatus().withDescription("row 2 is refused"));
+        Map<String, RowServer.HeldRequest> singles = new HashMap<>();
+        for (int i = 0; i < 2; i++) {
+            RowServer.HeldRequest single = server.next();
+            singles.put(single.request().getId(), single);
+        }
+        singles.get("one").answer();
+        singles.get("two").fail(code.toStatus().withDescription("row 2 is refused"));
+        assertAlone(replies.get(1), request("one", "a"));
+        assertThat(replies.get(2).failure().message()).isEqualTo("row 2 is refused");
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Status.Code.class,
+            names = {"RESOURCE_EXHAUSTED", "UNAVAILABLE"})
+    void overloadedServer_getsNoFurtherCalls_andItsTextIsForNobody(Status.Code code) throws Exception {
+        List<RecordedReply> replies = new ArrayList<>();
+        joined(replies).fail(code.toStatus().withDescription("the queue of user 7 is full"));
+        for (RecordedReply each : replies.subList(1, 3)) {
+            assertThat(each.failure().code()).isEqualTo(ErrorCode.valueOf(code.name()));
+            assertThat(each.failure().message())
+                    .isEqualTo("the server answered " + code + " to a call of several clients' requests");
+        }
         assertThat(server.idle()).isTrue();
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.UnknownFieldSet;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -12,6 +13,7 @@ import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
+import dev.isthmus.transcoder.protobuf.ProtobufSplice;
 import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -299,6 +301,29 @@ class ProtobufSpliceTest {
         assertThat(ModelInferResponse.parseFrom(given).getModelVersion()).isEqualTo("7");
         byte[] none = bytes(ModelSplice.response(ALLOCATOR, buffer(message), ModelRef.of("o")));
         assertThat(ModelInferResponse.parseFrom(none).getModelVersion()).isEmpty();
+    }
+
+    @Test
+    void response_hasOnlyTheIdThatItGets() throws Exception {
+        ModelInferResponse response = ModelInferResponse.newBuilder()
+                .setModelName("m")
+                .setId("first")
+                .addOutputs(ModelInferResponse.InferOutputTensor.newBuilder().setName("first"))
+                .addRawOutputContents(ByteString.copyFrom(new byte[3_000]))
+                .build();
+        byte[] twice = joined(
+                response.toByteArray(),
+                ModelInferResponse.newBuilder().setId("again").build().toByteArray());
+        byte[] other = bytes(ProtobufSplice.id(ALLOCATOR, buffer(twice), "other"));
+        assertThat(ModelInferResponse.parseFrom(other))
+                .isEqualTo(response.toBuilder().setId("other").build());
+        assertThat(UnknownFieldSet.parseFrom(other).getField(3).getLengthDelimitedList())
+                .hasSize(1);
+        byte[] none = bytes(ProtobufSplice.id(ALLOCATOR, buffer(twice), ""));
+        assertThat(none).isEqualTo(response.toBuilder().clearId().build().toByteArray());
+        assertThatThrownBy(() -> ProtobufSplice.id(ALLOCATOR, buffer(new byte[] {0x0a, 0x7f}), "other"))
+                .isInstanceOfSatisfying(OipException.class, failure -> assertThat(failure.code())
+                        .isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER));
     }
 
     @Test

@@ -14,7 +14,7 @@ public final class ProtobufSplice {
     private static final int MODEL_NAME = 1 << 3 | ProtoCursor.BYTES;
     private static final int MODEL_VERSION = 2 << 3 | ProtoCursor.BYTES;
 
-    private static final int ID = 3;
+    private static final int ID = 3 << 3 | ProtoCursor.BYTES;
     private static final int PARAMETERS = 4;
 
     private ProtobufSplice() {}
@@ -43,13 +43,13 @@ public final class ProtobufSplice {
      *
      * @param message taken
      * @param id may be empty
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if the message is malformed
      */
     public static ByteBuf id(ByteBufAllocator allocator, ByteBuf message, String id) {
         MessageSplice splice = new MessageSplice(allocator);
         try {
-            splice.part(message, message.readerIndex(), message.readableBytes());
-            // The last value of a field counts, an empty one, too.
-            ProtobufWriter.text(splice.tail(), ID, id);
+            without(splice, message, ErrorCode.BAD_UPSTREAM_ANSWER, ID, ID);
+            ProtobufWriter.string(splice.tail(), ProtoCursor.field(ID), id);
             return splice.take();
         } finally {
             splice.release();
@@ -107,22 +107,27 @@ public final class ProtobufSplice {
         try {
             ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_NAME), model.name());
             ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_VERSION), model.version());
-            ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INTERNAL);
-            int end = message.writerIndex();
-            int kept = message.readerIndex();
-            while (cursor.more()) {
-                int start = end - cursor.remaining();
-                int tag = cursor.tag();
-                cursor.skip();
-                if (tag == MODEL_NAME || tag == MODEL_VERSION) {
-                    splice.part(message, kept, start - kept);
-                    kept = end - cursor.remaining();
-                }
-            }
-            splice.part(message, kept, end - kept);
+            without(splice, message, ErrorCode.INTERNAL, MODEL_NAME, MODEL_VERSION);
             return splice.take();
         } finally {
             splice.release();
         }
+    }
+
+    /** Appends all fields but those with these tags, in their order. */
+    private static void without(MessageSplice splice, ByteBuf message, ErrorCode code, int one, int other) {
+        ProtoCursor cursor = ProtoCursor.of(message, code);
+        int end = message.writerIndex();
+        int kept = message.readerIndex();
+        while (cursor.more()) {
+            int start = end - cursor.remaining();
+            int tag = cursor.tag();
+            cursor.skip();
+            if (tag == one || tag == other) {
+                splice.part(message, kept, start - kept);
+                kept = end - cursor.remaining();
+            }
+        }
+        splice.part(message, kept, end - kept);
     }
 }

@@ -113,12 +113,12 @@ class JoinedCallTest {
     }
 
     @Test
-    void headersOfTheResponse_areThoseOfAll_butForACookie() throws Exception {
+    void headersOfTheModel_areThoseOfAll_andNoOthers() throws Exception {
         join();
-        respond(2, Map.of("set-cookie", "session=1", "x-model", "7"));
+        respond(2, Map.of("set-cookie", "session=1", "ce-id", "alice-1", "x-user", "alice", "ce-modelid", "m"));
         for (RecordedReply each : replies.subList(1, 3)) {
             each.response().release();
-            assertThat(each.headers()).containsExactly(Map.entry("x-model", "7"));
+            assertThat(each.headers()).containsExactly(Map.entry("ce-modelid", "m"));
         }
         replies.getFirst().response().release();
     }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.cache;
 
+import dev.isthmus.gateway.call.SharedHeaders;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.InferMessage;
@@ -9,8 +10,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
-import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -21,10 +20,6 @@ import org.jspecify.annotations.Nullable;
 final class StoredResponse {
     /** What an entry takes beside the bytes of its message and headers, roughly. */
     private static final int OVERHEAD = 512;
-    /** Headers of a single call. */
-    private static final List<String> OF_ONE_CALL =
-            List.of("x-request-id", "traceparent", "tracestate", "server-timing");
-
     private final Map<String, String> headers;
     private final String served;
     private final long storedNanos;
@@ -40,16 +35,16 @@ final class StoredResponse {
      * Copies a response.
      *
      * @param message borrowed
-     * @param headers of the server's response that the client gets
+     * @param headers of the server's response; those of one request are left out
      * @param served the model, as its server calls it
      */
     StoredResponse(InferMessage message, Map<String, String> headers, String served, long nowNanos) {
-        this.headers = lasting(headers);
+        this.headers = SharedHeaders.of(headers);
         this.served = served;
         this.storedNanos = nowNanos;
         this.bytes = (int) Math.min(Integer.MAX_VALUE, OVERHEAD + length(this.headers) + message.bytes());
         this.encoded = switch (message) {
-            case InferMessage.ProtobufMessage protobuf -> ByteBufUtil.getBytes(protobuf.message());
+            case InferMessage.ProtobufMessage protobuf -> withoutId(protobuf.message());
             case InferMessage.RestMessage rest ->
                 ByteBufUtil.getBytes(rest.body().content());
             case InferMessage.Response response -> new byte[0];
@@ -66,10 +61,14 @@ final class StoredResponse {
                 .sum();
     }
 
-    private static Map<String, String> lasting(Map<String, String> headers) {
-        Map<String, String> lasting = new HashMap<>(headers);
-        OF_ONE_CALL.forEach(lasting::remove);
-        return Map.copyOf(lasting);
+    /** The id is that of the request that was sent. */
+    private static byte[] withoutId(ByteBuf message) {
+        ByteBuf without = ProtobufSplice.id(message.alloc(), message.retain(), "");
+        try {
+            return ByteBufUtil.getBytes(without);
+        } finally {
+            without.release();
+        }
     }
 
     private static InferResponse onHeap(InferResponse response) {

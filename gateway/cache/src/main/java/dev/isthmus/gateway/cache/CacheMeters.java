@@ -43,7 +43,7 @@ final class CacheMeters {
 
     private Counter removed(String model, String cause) {
         return Counter.builder("isthmus.cache.evictions")
-                .description("Responses that were removed because of max_bytes or ttl")
+                .description("Responses that were removed because of max_bytes, the memory of all models, or ttl")
                 .tag("model", model)
                 .tag("cause", cause)
                 .register(registry);

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CollapsedCall implements Subscription {
     private final ResponseCache cache;
-    private final MissedRequest missed;
+    private final LookUp missed;
     private final UpstreamRequest sent;
     private final SharedCall shared;
     private final Call call;
@@ -32,7 +32,7 @@ final class CollapsedCall implements Subscription {
     private boolean cancelled;
 
     /** @param sent taken, if the call joins the other one */
-    CollapsedCall(ResponseCache cache, MissedRequest missed, UpstreamRequest sent, SharedCall shared) {
+    CollapsedCall(ResponseCache cache, LookUp missed, UpstreamRequest sent, SharedCall shared) {
         this.cache = cache;
         this.missed = missed;
         this.sent = sent;
@@ -87,7 +87,7 @@ final class CollapsedCall implements Subscription {
             InferMessage message = response.message(call.allocator(), missed.id());
             missed.reply().headers(CacheStatus.collapsed(response.headers()));
             missed.reply().only(new ReplyMessage.Inference(message));
-            cache.given(missed.key(), call.context());
+            cache.given(missed.key(), response, call.context());
         } catch (RuntimeException | OutOfMemoryError e) {
             missed.reply().fail(CallLog.failureOf(e, call.context()));
         }

@@ -38,6 +38,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class ResponseCache implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ResponseCache.class);
+    /** Responses that give way to one. */
+    private static final int EVICTED_AT_ONCE = 64;
 
     private final String route;
     private final CacheConfig config;
@@ -48,15 +50,19 @@ public final class ResponseCache implements AutoCloseable {
     private final @Nullable Cache<CacheKey, StoredResponse> responses;
 
     private final ConcurrentMap<SharedKey, SharedCall> underWay = new ConcurrentHashMap<>();
+
     /** Raised by each purge: what was sent before it is not kept. */
     private final AtomicLong epoch = new AtomicLong();
 
     private final AtomicInteger waiting = new AtomicInteger();
+    /** The memory of the responses. */
+    private final AtomicLong bytes = new AtomicLong();
+
     private volatile boolean closed;
 
     /** What requests that share a call have in common. */
     private record SharedKey(CacheKey key, long priority) {
-        static SharedKey of(MissedRequest request) {
+        static SharedKey of(LookUp request) {
             return new SharedKey(request.key(), request.priority());
         }
     }
@@ -82,6 +88,7 @@ public final class ResponseCache implements AutoCloseable {
 
     private void removed(@Nullable CacheKey key, @Nullable StoredResponse response, RemovalCause cause) {
         if (response != null) {
+            bytes.addAndGet(-response.bytes());
             all.memory().release(response.bytes());
         }
         meters.removed(cause);
@@ -121,29 +128,33 @@ public final class ResponseCache implements AutoCloseable {
             reply.headers(CacheStatus.bypassed(reason));
             return upstream.send(request.call(), request.encoded(), reply);
         }
-        CacheDirectives directives = CacheDirectives.of(request.call().client().value("cache-control"));
-        StoredResponse stored = responses == null || directives.refresh() ? null : responses.getIfPresent(key);
-        if (stored != null) {
-            InferMessage message =
-                    stored.message(request.call().allocator(), request.decoded().id());
-            count(CacheOutcome.HIT, request.call().context());
-            request.notSent();
-            reply.headers(CacheStatus.hit(stored.headers(), secondsLeft(stored)));
-            reply.only(new ReplyMessage.Inference(message));
-            given(key, request.call().context());
-            return Subscription.NONE;
-        }
         InferRequest decoded = request.decoded();
-        MissedRequest missed = new MissedRequest(
+        LookUp lookUp = new LookUp(
                 request,
                 key,
                 request.call().context().priority(),
-                directives,
+                CacheDirectives.of(request.call().client().value("cache-control")),
                 upstream,
                 reply,
                 decoded.id(),
                 decoded.model().name());
-        return send(missed, request.encoded());
+        StoredResponse stored = kept(lookUp);
+        return stored == null ? send(lookUp, request.encoded()) : hit(lookUp, stored);
+    }
+
+    private @Nullable StoredResponse kept(LookUp lookUp) {
+        return responses == null || lookUp.directives().refresh() ? null : responses.getIfPresent(lookUp.key());
+    }
+
+    private Subscription hit(LookUp lookUp, StoredResponse stored) {
+        Call call = lookUp.request().call();
+        InferMessage message = stored.message(call.allocator(), lookUp.id());
+        count(CacheOutcome.HIT, call.context());
+        lookUp.request().notSent();
+        lookUp.reply().headers(CacheStatus.hit(stored.headers(), secondsLeft(stored)));
+        lookUp.reply().only(new ReplyMessage.Inference(message));
+        given(lookUp.key(), stored, call.context());
+        return Subscription.NONE;
     }
 
     /** What prevents a look-up; null for nothing. */
@@ -180,7 +191,7 @@ public final class ResponseCache implements AutoCloseable {
      *
      * @param sent taken
      */
-    Subscription send(MissedRequest missed, UpstreamRequest sent) {
+    Subscription send(LookUp missed, UpstreamRequest sent) {
         Call call = missed.request().call();
         boolean shares = config.singleflight() && !missed.directives().refresh();
         SharedKey key = SharedKey.of(missed);
@@ -188,7 +199,14 @@ public final class ResponseCache implements AutoCloseable {
         while (shares) {
             SharedCall first = underWay.putIfAbsent(key, own);
             if (first == null) {
-                break;
+                // The call that it would have joined may have ended since the look-up.
+                StoredResponse stored = kept(missed);
+                if (stored == null) {
+                    break;
+                }
+                own.answered(stored);
+                sent.release();
+                return hit(missed, stored);
             }
             CollapsedCall waits = new CollapsedCall(this, missed, sent, first);
             if (first.join(waits)) {
@@ -211,7 +229,7 @@ public final class ResponseCache implements AutoCloseable {
     }
 
     /** No further request joins this call. */
-    void ended(SharedCall call, MissedRequest first) {
+    void ended(SharedCall call, LookUp first) {
         underWay.remove(SharedKey.of(first), call);
     }
 
@@ -224,34 +242,67 @@ public final class ResponseCache implements AutoCloseable {
                 ? UnstoredReason.LARGE
                 : directives.noStore()
                         ? UnstoredReason.NO_STORE
-                        : SharedHeaders.isOfOneClient(headers) ? UnstoredReason.COOKIE : null;
+                        : SharedHeaders.isOfOneClient(headers) ? UnstoredReason.PRIVATE : null;
         if (reason != null) {
             meters.unstored(reason);
         }
         return reason == null;
     }
 
-    /** Keeps a response, unless the model was purged since its request was sent. */
-    void store(CacheKey key, StoredResponse response, long sentIn) {
+    /** Keeps a response; false if there is no room, or the model was purged since its request was sent. */
+    boolean store(CacheKey key, StoredResponse response, long sentIn) {
         if (responses == null) {
-            return;
+            return false;
         }
         if (epoch.get() != sentIn) {
             meters.unstored(UnstoredReason.PURGED);
-        } else if (!all.memory().take(response.bytes())) {
+            return false;
+        }
+        if (!all.take(response.bytes())) {
             meters.unstored(UnstoredReason.MEMORY);
-        } else {
-            responses.put(key, response);
-            if (epoch.get() != sentIn) {
-                responses.invalidate(key);
-            }
+            return false;
+        }
+        bytes.addAndGet(response.bytes());
+        responses.put(key, response);
+        if (epoch.get() != sentIn) {
+            responses.invalidate(key);
+        }
+        // Others that are used more often may have been preferred.
+        return responses.policy().getIfPresentQuietly(key) == response;
+    }
+
+    /** Removes a response that was kept. */
+    void remove(CacheKey key, StoredResponse response) {
+        if (responses != null) {
+            responses.asMap().remove(key, response);
         }
     }
 
-    /** A client was given the response that is kept: one that turned out to be invalid is kept no longer. */
-    void given(CacheKey key, CallContext call) {
-        if (responses != null && isInvalid(call)) {
-            responses.invalidate(key);
+    /** Removes the least used responses until so many bytes are free; false if there is nothing to remove. */
+    boolean evict(long wanted) {
+        if (responses == null) {
+            return false;
+        }
+        long before = bytes.get();
+        Set<CacheKey> coldest = responses
+                .policy()
+                .eviction()
+                .map(eviction -> eviction.coldest(EVICTED_AT_ONCE).keySet())
+                .orElse(Set.of());
+        for (CacheKey each : coldest) {
+            if (before - bytes.get() >= wanted) {
+                break;
+            }
+            responses.invalidate(each);
+            meters.removed(RemovalCause.SIZE);
+        }
+        return bytes.get() < before;
+    }
+
+    /** A client was given a response that is kept: one that turned out to be invalid is kept no longer. */
+    void given(CacheKey key, StoredResponse response, CallContext call) {
+        if (isInvalid(call)) {
+            remove(key, response);
         }
     }
 
@@ -300,13 +351,7 @@ public final class ResponseCache implements AutoCloseable {
 
     /** The memory of the responses, in bytes. */
     long bytes() {
-        return responses == null
-                ? 0
-                : responses
-                        .policy()
-                        .eviction()
-                        .map(eviction -> eviction.weightedSize().orElse(0))
-                        .orElse(0L);
+        return bytes.get();
     }
 
     /** Removes everything, and keeps nothing from now on. Calls that are shared end as usual. */

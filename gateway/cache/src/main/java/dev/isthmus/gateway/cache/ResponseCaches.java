@@ -9,6 +9,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.util.concurrent.FastThreadLocal;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -82,6 +83,24 @@ public final class ResponseCaches {
                 .tag("model", route)
                 .baseUnit(unit.isEmpty() ? null : unit)
                 .register(registry);
+    }
+
+    /**
+     * Takes memory for a response. If too little is left, the least used responses of the model that has most of it give
+     * way, so that no model keeps the others out.
+     *
+     * @return whether there is room for it
+     */
+    boolean take(int bytes) {
+        while (!memory.take(bytes)) {
+            ResponseCache largest = current.values().stream()
+                    .max(Comparator.comparingLong(ResponseCache::bytes))
+                    .orElse(null);
+            if (bytes > memory.limit() || largest == null || !largest.evict(bytes)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     CacheMemory memory() {

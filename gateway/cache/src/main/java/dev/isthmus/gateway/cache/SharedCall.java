@@ -25,12 +25,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class SharedCall implements Reply, Subscription {
     private final ResponseCache cache;
-    private final MissedRequest first;
+    private final LookUp first;
     private final long epoch;
     private final Reply reply;
     private Map<String, String> headers = Map.of();
     private @Nullable StoredResponse response;
-    private boolean stores;
+    /** The same, if it is kept. */
+    private @Nullable StoredResponse stored;
+    /** Whether the first call is given its response. */
+    private boolean delivering;
+
     private boolean ended;
     private Subscription inFlight = Subscription.NONE;
 
@@ -42,7 +46,7 @@ final class SharedCall implements Reply, Subscription {
     private boolean abandoned;
 
     /** @param shares whether others may join */
-    SharedCall(ResponseCache cache, MissedRequest first, long epoch, boolean shares) {
+    SharedCall(ResponseCache cache, LookUp first, long epoch, boolean shares) {
         this.cache = cache;
         this.first = first;
         this.epoch = epoch;
@@ -104,6 +108,10 @@ final class SharedCall implements Reply, Subscription {
 
     @Override
     public void cancel() {
+        if (delivering) {
+            // The response turned out to be invalid.
+            unstore();
+        }
         synchronized (this) {
             abandoned = true;
             if (!waiting.isEmpty()) {
@@ -118,6 +126,12 @@ final class SharedCall implements Reply, Subscription {
     @Override
     public void onReady() {
         inFlight.onReady();
+    }
+
+    /** The request was not sent, because a response to an equal one is kept. */
+    void answered(StoredResponse kept) {
+        ended = true;
+        each(close(), call -> call.respond(kept));
     }
 
     /** Nobody joins any more; returns who waits. */
@@ -171,29 +185,39 @@ final class SharedCall implements Reply, Subscription {
                 response = null;
             }
         }
+        delivering = true;
         reply.message(message);
+        delivering = false;
+        if (ResponseCache.isInvalid(first.request().call().context())) {
+            unstore();
+        }
+    }
+
+    private void unstore() {
+        if (stored != null) {
+            cache.remove(first.key(), stored);
+            stored = null;
+            reply.headers(CacheStatus.sent(first.directives().refresh(), false));
+        }
     }
 
     /** Copies a response before its client gets it. */
     private void keep(ReplyMessage.Inference inference) {
         long bytes = inference.message().bytes();
-        stores = cache.keeps(first.directives(), bytes, headers);
+        boolean stores = cache.keeps(first.directives(), bytes, headers);
         boolean wanted = stores || !closeIfAlone();
         if (wanted && bytes <= cache.config().maxResponse() && !SharedHeaders.isOfOneClient(headers)) {
-            response = new StoredResponse(inference.message(), headers, first.served(), cache.now());
+            StoredResponse copy = new StoredResponse(inference.message(), headers, first.served(), cache.now());
+            response = copy;
+            stored = stores && cache.store(first.key(), copy, epoch) ? copy : null;
         }
-        reply.headers(CacheStatus.sent(first.directives().refresh(), stores));
+        reply.headers(CacheStatus.sent(first.directives().refresh(), stored != null));
     }
 
     @Override
     public void complete() {
         ended = true;
         StoredResponse complete = response;
-        if (complete != null
-                && stores
-                && !ResponseCache.isInvalid(first.request().call().context())) {
-            cache.store(first.key(), complete, epoch);
-        }
         // Of one that is too large for all, or meant for one client, each requests its own.
         each(close(), complete == null ? CollapsedCall::sendAlone : call -> call.respond(complete));
         reply.complete();

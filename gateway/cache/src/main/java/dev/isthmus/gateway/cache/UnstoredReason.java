@@ -12,8 +12,8 @@ enum UnstoredReason {
     PURGED,
     /** Its client does not want it to be kept. */
     NO_STORE,
-    /** It sets a cookie. */
-    COOKIE;
+    /** Its server means it for one client: it sets a cookie, or says so in {@code Cache-Control} or {@code Vary}. */
+    PRIVATE;
 
     String label() {
         return name().toLowerCase(Locale.ROOT);

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.upstream.FakeUpstream;
@@ -40,6 +41,8 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class ResponseCacheTest {
     private static final long LIMIT = 4_000;
@@ -63,6 +66,8 @@ class ResponseCacheTest {
         private final InferRequest decoded;
         private final Call call;
         private final Map<String, String> headers = new HashMap<>();
+        private Runnable beforeSending = () -> {};
+        private Runnable beforeResponse = () -> {};
         private boolean notSent;
         private boolean completed;
         private @Nullable OipException failure;
@@ -92,6 +97,7 @@ class ResponseCacheTest {
 
         @Override
         public UpstreamRequest encoded() {
+            beforeSending.run();
             return new UpstreamRequest.InferenceRequest(
                     decoded.model(), new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER));
         }
@@ -108,6 +114,7 @@ class ResponseCacheTest {
 
         @Override
         public void message(ReplyMessage message) {
+            beforeResponse.run();
             message.release();
         }
 
@@ -133,6 +140,7 @@ class ResponseCacheTest {
         return requested;
     }
 
+    /** With a message of about so many bytes. */
     private void respond(int bytes) {
         byte[] message = ModelInferResponse.newBuilder()
                 .setId("of the first")
@@ -174,13 +182,15 @@ class ResponseCacheTest {
         respond(2_000);
         send(other, 1);
         respond(2_000);
-        assertThat(meters.get("isthmus.cache.unstored")
-                        .tag("model", "other")
-                        .tag("reason", "memory")
+        assertThat(one.entries()).isZero();
+        assertThat(other.entries()).isEqualTo(1);
+        assertThat(meters.get("isthmus.cache.evictions")
+                        .tag("model", "one")
+                        .tag("cause", "size")
                         .counter()
                         .count())
                 .isEqualTo(1);
-        assertThat(one.purge()).isEqualTo(1);
+        assertThat(other.purge()).isEqualTo(1);
         assertThat(caches.memory().used()).isZero();
         send(other, 1);
         respond(2_000);
@@ -257,7 +267,7 @@ class ResponseCacheTest {
         send(cache, 1);
         upstream.last().reply.headers(Map.of("set-cookie", "a=b"));
         respond(10);
-        assertThat(unstored("cookie")).isEqualTo(1);
+        assertThat(unstored("private")).isEqualTo(1);
         send(cache, 1);
         assertThat(upstream.requests).hasSize(2);
     }
@@ -302,12 +312,99 @@ class ResponseCacheTest {
     }
 
     @Test
-    void headersOfTheServer_areThoseOfAHit_butForThoseOfOneCall() {
+    void headersOfTheModel_areThoseOfAll_andThoseOfOneCallAreItsOwn() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        Requested first = send(cache, 1);
+        Requested waiting = send(cache, 1);
+        upstream.last()
+                .reply
+                .headers(Map.of("ce-id", "7", "ce-requestid", "7", "x-user", "a", "ce-modelid", "served"));
+        respond(10);
+        assertThat(first.headers).containsEntry("ce-id", "7");
+        for (Requested each : List.of(waiting, send(cache, 1))) {
+            assertThat(each.headers).containsOnlyKeys("cache-status", "ce-modelid");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {"cache-control | no-store", "cache-control | max-age=9, private", "vary | *"})
+    void serversWord_isRespected(String name, String value) {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        Requested first = send(cache, 1);
+        Requested waiting = send(cache, 1);
+        upstream.last().reply.headers(Map.of(name, value));
+        respond(10);
+        assertThat(first.headers).containsEntry("cache-status", "isthmus; fwd=miss");
+        assertThat(waiting.completed).isFalse();
+        assertThat(upstream.requests).hasSize(2);
+        assertThat(unstored("private")).isEqualTo(1);
+        assertThat(cache.entries()).isZero();
+    }
+
+    /** With the memory of few responses, one model's first ones would otherwise be the only ones for ever. */
+    @Test
+    void fullMemory_isOfWhatIsUsed_andOfAllModels() {
+        ResponseCache busy = caches.open("busy", CacheConfig.DEFAULT);
+        ResponseCache other = caches.open("other", CacheConfig.DEFAULT);
+        for (int i = 0; i < 20; i++) {
+            Requested each = send(busy, i);
+            respond(400);
+            assertThat(each.headers).containsEntry("cache-status", "isthmus; fwd=miss; stored");
+            assertThat(caches.memory().used()).isLessThanOrEqualTo(LIMIT);
+        }
+        send(other, 1);
+        respond(400);
+        int sent = upstream.requests.size();
+        send(busy, 19);
+        send(other, 1);
+        assertThat(upstream.requests).hasSize(sent);
+        assertThat(busy.bytes() + other.bytes())
+                .isEqualTo(caches.memory().used())
+                .isGreaterThan(LIMIT / 2);
+    }
+
+    @Test
+    void responseLargerThanAllMemory_displacesNothing_andIsNotSaidToBeStored() {
         ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
         send(cache, 1);
-        upstream.last().reply.headers(Map.of("ce-id", "7", "x-request-id", "a", "ce-modelid", "served"));
+        respond(100);
+        Requested large = send(cache, 2);
+        respond((int) LIMIT);
+        assertThat(large.headers).containsEntry("cache-status", "isthmus; fwd=miss");
+        assertThat(unstored("memory")).isEqualTo(1);
+        assertThat(cache.entries()).isEqualTo(1);
+    }
+
+    /** The response to an equal request came after the look-up, and before the request was about to be sent. */
+    @Test
+    void responseThatCameMeanwhile_isUsed() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        Requested late = new Requested(1, Map.of(), HeaderFields.NONE);
+        late.beforeSending = () -> {
+            late.beforeSending = () -> {};
+            send(cache, 1);
+            respond(10);
+        };
+        cache.send(late, upstream, late);
+        assertThat(late.completed).isTrue();
+        assertThat(late.notSent).isTrue();
+        assertThat(late.headers.get("cache-status")).startsWith("isthmus; hit");
+        assertThat(upstream.requests).hasSize(1);
+    }
+
+    /** It is found out when it is written for the client, who gets 502. */
+    @Test
+    void invalidResponse_isNotSaidToBeStored() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        Requested refusing = new Requested(1, Map.of(), HeaderFields.NONE);
+        Subscription sent = cache.send(refusing, upstream, refusing);
+        refusing.beforeResponse = sent::cancel;
         respond(10);
-        assertThat(send(cache, 1).headers).containsOnlyKeys("cache-status", "ce-modelid");
+        assertThat(refusing.headers).containsEntry("cache-status", "isthmus; fwd=miss");
+        assertThat(cache.entries()).isZero();
+        assertThat(caches.memory().used()).isZero();
     }
 
     @Test

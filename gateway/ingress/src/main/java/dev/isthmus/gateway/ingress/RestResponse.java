@@ -98,6 +98,13 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
         return all;
     }
 
+    /** Returns it with a further request header that it depends on. */
+    RestResponse varying(String header) {
+        String others = headers.get("vary");
+        return new RestResponse(
+                status, body, merged(headers, Map.of("vary", others == null ? header : others + ", " + header)));
+    }
+
     /** Returns it with the headers of {@link CorsPolicy#headers}, if there are any. */
     RestResponse allowing(Map<String, String> cors) {
         return cors.isEmpty() ? this : CorsPolicy.add(this, cors);

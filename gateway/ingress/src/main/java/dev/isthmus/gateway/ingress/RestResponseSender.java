@@ -145,7 +145,7 @@ final class RestResponseSender {
         }
         return plain.with(coding.compress(context.allocator(), plain.body()))
                 .with("content-encoding", coding.token())
-                .with("vary", "accept-encoding");
+                .varying("accept-encoding");
     }
 
     private void begin(RestResponse head) {

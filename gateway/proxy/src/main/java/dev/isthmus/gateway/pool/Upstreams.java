@@ -51,6 +51,9 @@ import org.slf4j.LoggerFactory;
 
 /** The upstreams of one configuration by name, created or shared with the previous generation. */
 public final class Upstreams implements AutoCloseable {
+    /** What servers say of caching is always returned: the gateway's cache needs it, and others on the way. */
+    private static final Set<String> FOR_CACHES = Set.of("cache-control", "vary");
+
     private static final Logger LOG = LoggerFactory.getLogger(Upstreams.class);
     /** An object of one byte takes some 50 on the heap. */
     private static final int HEAP_SHARE = 128;
@@ -121,7 +124,7 @@ public final class Upstreams implements AutoCloseable {
                     Math.min(
                             config.limits().maxManagementResponseSize(),
                             Runtime.getRuntime().maxMemory() / HEAP_SHARE),
-                    config.headers().returned(),
+                    config.headers().returned().with(FOR_CACHES),
                     services ? config.kubernetes() : null);
         }
     }

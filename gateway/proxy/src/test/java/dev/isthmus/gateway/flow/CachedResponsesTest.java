@@ -3,6 +3,7 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.UnknownFieldSet;
 import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
@@ -144,8 +145,65 @@ class CachedResponsesTest {
         GrpcClient client = call(stage.stage(), Infer.request("m", "b", 1));
         assertThat(client.status()).isEqualTo(Status.OK);
         assertThat(client.headers().get(STATUS)).startsWith("isthmus; hit");
-        assertThat(Infer.response(client.response()).getId()).isEqualTo("b");
+        byte[] response = client.response();
+        assertThat(Infer.response(response).getId()).isEqualTo("b");
+        assertThat(UnknownFieldSet.parseFrom(response).getField(3).getLengthDelimitedList())
+                .containsExactly(ByteString.copyFromUtf8("b"));
         assertThat(inferences).hasValue(1);
+    }
+
+    /** MLServer makes the columns of a data frame in this order. */
+    @Test
+    void inputsInAnotherOrder_areAnotherRequest() throws Exception {
+        CachedStage stage = stage();
+        ModelInferRequest request = Infer.request("m", "a", 1);
+        ModelInferRequest.InferInputTensor second =
+                request.getInputs(0).toBuilder().setName("INPUT1").build();
+        infer(
+                stage.stage(),
+                request.toBuilder()
+                        .addInputs(second)
+                        .addRawInputContents(request.getRawInputContents(0))
+                        .build());
+        infer(
+                stage.stage(),
+                request.toBuilder()
+                        .setInputs(0, second)
+                        .addInputs(request.getInputs(0))
+                        .addRawInputContents(request.getRawInputContents(0))
+                        .build());
+        assertThat(inferences).hasValue(2);
+    }
+
+    @Test
+    void serversCacheControl_isRespected_andReturned() throws Exception {
+        FakeGrpcServer server = opened(CachedStage.echo(inferences));
+        server.responseHeaders.put(
+                Metadata.Key.of("cache-control", Metadata.ASCII_STRING_MARSHALLER), "private");
+        CachedStage stage = opened(CachedStage.of(Stage.grpc(server, ServerDialect.TRITON), Map.of()));
+        for (int i = 0; i < 2; i++) {
+            Http1Client.Response response = stage.post(Infer.json("a", 1));
+            assertThat(response.header("cache-status")).isEqualTo("isthmus; fwd=miss");
+            assertThat(response.header("cache-control")).isEqualTo("private");
+        }
+        assertThat(inferences).hasValue(2);
+        assertThat(stage.unstored("private")).isEqualTo(2);
+    }
+
+    @Test
+    void invalidResponse_isNotSaidToBeStored() throws Exception {
+        FakeGrpcServer server = opened(CachedStage.server((message, call) -> {
+            inferences.incrementAndGet();
+            ModelInferResponse response = CachedStage.response(Infer.request(message));
+            FakeGrpcServer.respond(call, withoutContents(response).toByteArray());
+        }));
+        CachedStage stage = opened(CachedStage.of(Stage.grpc(server, ServerDialect.TRITON), Map.of()));
+        for (int i = 0; i < 2; i++) {
+            Http1Client.Response response = stage.post(Infer.json("b", 1));
+            assertThat(response.status()).isEqualTo(502);
+            assertThat(response.header("cache-status")).isEqualTo("isthmus; fwd=miss");
+        }
+        assertThat(inferences).hasValue(2);
     }
 
     @Test

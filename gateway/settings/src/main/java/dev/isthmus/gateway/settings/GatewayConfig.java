@@ -257,7 +257,10 @@ public record GatewayConfig(
             @Default({"authorization", "baggage", "traceparent", "tracestate", "x-request-id"})
             HeaderAllowList forwarded,
 
-            @Doc(value = "Response headers and gRPC trailers that are returned to clients.", key = "return")
+            @Doc(
+                    value = "Response headers and gRPC trailers that are returned to clients. Cache-Control and Vary "
+                            + "always are.",
+                    key = "return")
             @Default({"retry-after", "server-timing", "traceparent", "tracestate", "x-request-id", "ce-*"})
             HeaderAllowList returned) {
         public static final Headers DEFAULT = DefaultValues.of(Headers.class);

@@ -94,6 +94,13 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
         return new HeaderAllowList(exact, prefixes);
     }
 
+    /** The same list with these lower-case names, too. */
+    public HeaderAllowList with(Set<String> names) {
+        Set<String> all = new TreeSet<>(exact);
+        all.addAll(names);
+        return new HeaderAllowList(all, prefixes, except);
+    }
+
     /** The same list without these lower-case names. */
     public HeaderAllowList without(Set<String> names) {
         return new HeaderAllowList(exact, prefixes, names);

@@ -4,13 +4,13 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.Upstream;
 
 /**
- * A request for which no response is kept.
+ * A request whose response may be kept.
  *
  * @param request its decoded form is not used any more
  * @param priority only requests of the same one share a call: in a queue, a call has the place of its first request
  * @param id of the request; empty if it has none
  */
-record MissedRequest(
+record LookUp(
         CacheableRequest request,
         CacheKey key,
         long priority,

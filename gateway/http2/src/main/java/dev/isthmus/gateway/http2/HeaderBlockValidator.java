@@ -4,6 +4,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Determines whether decoded fields are a valid request, response or trailers (RFC 9113, 8.1 and 8.3). */
@@ -36,12 +37,27 @@ final class HeaderBlockValidator {
             return new HeaderBlock(headers, HeaderBlock.MessageKind.RESPONSE, code, length, problem);
         }
         if (method != null) {
-            String problem = requestProblem(headers, method);
+            String problem = endsWithSpace(headers) ? "white space at the end of a value" : requestProblem(headers, method);
             return new HeaderBlock(
                     headers, HeaderBlock.MessageKind.REQUEST, 0, length, problem == null ? lengthProblem : problem);
         }
         boolean pseudo = headers.path() != null || headers.scheme() != null || headers.authority() != null;
         return pseudo ? INVALID : new HeaderBlock(headers, HeaderBlock.MessageKind.TRAILERS, 0, length, lengthProblem);
+    }
+
+    /**
+     * Whether a value ends with white space (RFC 9113, 8.2.1); Netty refuses it only at the start. Not asked of responses:
+     * texts of gRPC servers may end so.
+     */
+    private static boolean endsWithSpace(Http2Headers headers) {
+        for (Map.Entry<CharSequence, CharSequence> field : headers) {
+            CharSequence value = field.getValue();
+            char last = value.isEmpty() ? 'x' : value.charAt(value.length() - 1);
+            if (last == ' ' || last == '\t') {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static int pseudo(Http2Headers headers) {

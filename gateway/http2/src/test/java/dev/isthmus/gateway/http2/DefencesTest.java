@@ -11,6 +11,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** How a server handles invalid frames and too many frames (RFC 9113; sections are given for each case). */
 class DefencesTest {
@@ -166,6 +167,17 @@ class DefencesTest {
                 5,
                 1,
                 RawFrames.block(":method", "GET", ":scheme", "http", ":path", "/", "a", "b\r\nc")));
+        reset(PROTOCOL_ERROR);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"b ", "b\t", " b", "\tb", " "})
+    void whiteSpaceAroundAValue_isReset_8_2_1(String value) {
+        bench.send(RawFrames.frame(
+                FrameType.HEADERS,
+                5,
+                1,
+                RawFrames.block(":method", "GET", ":scheme", "http", ":path", "/", "a", value)));
         reset(PROTOCOL_ERROR);
     }
 

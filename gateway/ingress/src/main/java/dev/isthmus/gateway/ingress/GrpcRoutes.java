@@ -32,6 +32,11 @@ final class GrpcRoutes {
     /** By path. */
     private static final Map<String, GrpcMethod> METHODS = new HashMap<>();
 
+    /** Whether it is the path of a method. */
+    static boolean serves(String path) {
+        return METHODS.containsKey(path);
+    }
+
     /** Reads the operation of a method from its message. */
     @FunctionalInterface
     interface OperationReader {

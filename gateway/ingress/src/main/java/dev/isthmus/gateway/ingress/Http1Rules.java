@@ -17,18 +17,19 @@ final class Http1Rules {
         if (host != null) {
             return host;
         }
-        String expect = request.fields().get(HttpHeaderNames.EXPECT);
-        if (expect != null && !isContinue(expect)) {
-            return new OipException(
-                    ErrorCode.EXPECTATION_FAILED, "header Expect: '100-continue' is expected, got '" + expect + "'");
+        for (String expect : request.fields().all(HttpHeaderNames.EXPECT)) {
+            if (!isContinue(expect)) {
+                return new OipException(
+                        ErrorCode.EXPECTATION_FAILED,
+                        "header Expect: '100-continue' is expected, got '" + expect + "'");
+            }
         }
         return null;
     }
 
-    /** Whether the client waits for an interim response before it sends the body; HTTP/1.0 has none. */
+    /** Whether the client of a valid request waits for an interim response before its body; HTTP/1.0 has none. */
     static boolean expectsContinue(Http1Request request) {
-        String expect = request.http10() ? null : request.fields().get(HttpHeaderNames.EXPECT);
-        return expect != null && isContinue(expect);
+        return !request.http10() && request.fields().get(HttpHeaderNames.EXPECT) != null;
     }
 
     private static boolean isContinue(String expect) {

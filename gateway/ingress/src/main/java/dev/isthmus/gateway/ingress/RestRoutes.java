@@ -40,7 +40,7 @@ final class RestRoutes {
             return PathRoute.get(fixed.operation());
         }
         if (!segments[1].equals("v2") || segments.length == 2) {
-            throw notFound();
+            throw GrpcRoutes.serves(path) ? notRest() : notFound();
         }
         return switch (segments[2]) {
             // The protocol document uses /v2, its OpenAPI description /v2/. No other path has two forms.
@@ -193,6 +193,15 @@ final class RestRoutes {
         } catch (CharacterCodingException e) {
             throw new OipException(ErrorCode.INVALID_ARGUMENT, what + ": '" + segment + "' is not UTF-8", e);
         }
+    }
+
+    /** A path of gRPC, in a request that is not: over HTTP/1.1, or of the Connect protocol. */
+    private static OipException notRest() {
+        return new OipException(
+                ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+                "this method is served as gRPC over HTTP/2 (content-type application/grpc), and as gRPC-Web if the"
+                        + " listener allows it, but neither as gRPC over HTTP/1.1 nor with the Connect protocol; use"
+                        + " one of those, or REST (POST /v2/models/NAME/infer)");
     }
 
     private static OipException notFound() {

@@ -209,14 +209,17 @@ final class Http2Session {
         }
     }
 
-    /** A timeout on a stream expired: its listener responds, or the stream is reset. */
+    /**
+     * A timeout on a stream expired: its listener responds, or the stream is reset. A client of a response that is
+     * written is asked to stop sending as after any other response: a reset right behind it would hide its status.
+     */
     void timedOut(Http2Stream stream, TimeoutRule rule) {
         try {
             stream.listener().peerTimedOut(rule);
         } catch (RuntimeException e) {
             listenerFailed(stream, e);
         }
-        if (!stream.is(StreamFlag.CLOSED)) {
+        if (!stream.is(StreamFlag.CLOSED) && !stream.is(StreamFlag.LOCAL_ENDED)) {
             writeReset(stream.id(), Http2Error.CANCEL.code());
             abort(stream, new StreamEnd(StreamEnd.Cause.LOST, Http2Error.CANCEL.code(), null));
         }

@@ -176,6 +176,22 @@ class Http2TimersTest {
         assertThat(expired).containsExactly(TimeoutRule.STREAM_IDLE);
     }
 
+    /** A reset with CANCEL right behind the trailers would make clients forget them. */
+    @Test
+    void responseToATimeout_isNotFollowedByACancellation() {
+        RecordingStreamListener heard = begun(0);
+        heard.onTimeout = () -> requireNonNull(heard.stream).headers(EchoStreamListener.HEAD, true);
+        passAlive(310);
+        assertThat(expired).containsExactly(TimeoutRule.STREAM_IDLE);
+        assertThat(bench.written())
+                .anyMatch(line -> line.startsWith("HEADERS 1 ") && line.endsWith(" end"))
+                .noneMatch(line -> line.startsWith("RST"));
+        bench.channel.advanceTimeBy(1, TimeUnit.SECONDS);
+        bench.channel.runScheduledPendingTasks();
+        assertThat(bench.written()).contains("RST 1 0");
+        assertThat(bench.connection.openStreams()).isZero();
+    }
+
     @Test
     void silentClient_getsAPingAndIsClosed() {
         bench.ready();

@@ -27,6 +27,8 @@ class RecordingStreamListener implements StreamListener {
     int writable;
     boolean consumes = true;
     PeerWait awaited = PeerWait.NOTHING;
+    /** Responds to a timeout. */
+    Runnable onTimeout = () -> {};
 
     @Override
     public PeerWait awaited() {
@@ -36,6 +38,7 @@ class RecordingStreamListener implements StreamListener {
     @Override
     public void peerTimedOut(TimeoutRule rule) {
         events.add("timeout " + rule.label());
+        onTimeout.run();
     }
 
     @Override

@@ -55,10 +55,10 @@ public record ConnectionTimeouts(
         return switch (rule) {
             case TLS_HANDSHAKE -> "TLS handshake: not complete in time";
             case REQUEST_HEADERS -> "request head: not complete within " + text(requestHeaders);
-            case REQUEST_BODY -> "request body: nothing received for " + text(requestBody);
+            case REQUEST_BODY -> "request body: nothing received for " + text(requestBody) + " (request_body_timeout)";
             case REQUEST_BODY_RATE ->
                 "request body: below the minimum of " + minBodyRate + " bytes per second over " + text(requestBody);
-            case STREAM_IDLE -> "stream: nothing sent or received for " + text(streamIdle);
+            case STREAM_IDLE -> "stream: nothing sent or received for " + text(streamIdle) + " (stream_idle_timeout)";
             case WRITE -> "response: nothing read by the client for " + text(write);
             case IDLE -> "connection: no request for " + text(idle);
             case KEEPALIVE -> "connection: PING not acknowledged within " + text(keepaliveTimeout);

@@ -58,8 +58,10 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
             ctx.close();
             return;
         }
-        boolean keepAlive =
-                HttpUtil.isKeepAlive(request) && request.decoderResult().isSuccess();
+        // Clients of HTTP/1.0 wait for the end of the connection unless told otherwise.
+        boolean keepAlive = HttpUtil.isKeepAlive(request)
+                && request.protocolVersion().isKeepAliveDefault()
+                && request.decoderResult().isSuccess();
         AdminResponse refusal = request.decoderResult().isSuccess()
                 ? begin(ctx, request, keepAlive)
                 : AdminResponse.error(400, "malformed HTTP request");

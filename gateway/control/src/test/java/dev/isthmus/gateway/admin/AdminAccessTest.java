@@ -192,6 +192,19 @@ class AdminAccessTest {
         assertThat(status("GET /live HTTP/1.0")).isEqualTo(200);
     }
 
+    /** Their connection ends with the response, whatever they ask for, and they are told so. */
+    @Test
+    void clientsOfHttp10_doNotWaitForMore() throws Exception {
+        start("127.0.0.1");
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port())) {
+            socket.setSoTimeout(20_000);
+            socket.getOutputStream()
+                    .write("GET /live HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n".getBytes(StandardCharsets.ISO_8859_1));
+            assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1))
+                    .containsIgnoringCase("\r\nconnection: close\r\n");
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({
         "Origin: http://localhost:PORT,200",

@@ -81,6 +81,12 @@ public final class HeadWriter {
         return this;
     }
 
+    /** Says to a client of HTTP/1.0 that the connection may carry another message. */
+    public HeadWriter keepAlive() {
+        append("connection: keep-alive\r\n");
+        return this;
+    }
+
     /** Whether a body of this length is to be copied behind the head. */
     public static boolean copies(int bytesOfBody) {
         return bytesOfBody <= MAX_COPIED;

@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.http1.ChunkWriter;
 import dev.isthmus.gateway.http1.Http1Parser;
 import dev.isthmus.gateway.http1.Http1Request;
+import dev.isthmus.gateway.ingress.Http1Responses.Persistence;
 import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.net.Turn;
@@ -299,7 +300,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         public void respond(RestResponse response) {
             keepAlive &= !listener.connections().drain().draining();
             earlier = flush.isDeferred() ? ResponseFlush.pendingBytes(ctx) : 0;
-            ChannelFuture written = Http1Responses.write(ctx, response.allowing(cors), keepAlive);
+            ChannelFuture written = Http1Responses.write(ctx, response.allowing(cors), Persistence.of(keepAlive, http10));
             flush.flush(ctx);
             finished(written);
         }
@@ -324,7 +325,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             boolean length = Http1Responses.hasLength(head);
             keepAlive &= (!http10 || length) && !listener.connections().drain().draining();
             chunked = !http10 && !length;
-            Http1Responses.begin(ctx, head.allowing(cors), keepAlive, chunked);
+            Http1Responses.begin(ctx, head.allowing(cors), Persistence.of(keepAlive, http10), chunked);
         }
 
         @Override

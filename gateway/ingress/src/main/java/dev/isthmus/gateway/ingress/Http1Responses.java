@@ -20,6 +20,18 @@ final class Http1Responses {
     private static final ByteBuf CONTINUE = Unpooled.unreleasableBuffer(
             Unpooled.copiedBuffer("HTTP/1.1 100 Continue\r\n\r\n", StandardCharsets.US_ASCII));
 
+    /** What becomes of the connection after a response. */
+    enum Persistence {
+        KEPT,
+        /** It is kept for a client of HTTP/1.0, which would otherwise wait for its end. */
+        KEPT_AND_SAID,
+        CLOSED;
+
+        static Persistence of(boolean keepAlive, boolean http10) {
+            return !keepAlive ? CLOSED : http10 ? KEPT_AND_SAID : KEPT;
+        }
+    }
+
     private Http1Responses() {}
 
     private static byte[] statusLine(int status) {
@@ -36,12 +48,12 @@ final class Http1Responses {
      *
      * @param response its body is taken
      */
-    static ChannelFuture write(ChannelHandlerContext ctx, RestResponse response, boolean keepAlive) {
+    static ChannelFuture write(ChannelHandlerContext ctx, RestResponse response, Persistence persistence) {
         ByteBuf body = response.body();
         boolean copied = HeadWriter.copies(body.readableBytes());
         ByteBuf first;
         try {
-            HeadWriter head = head(response, keepAlive, false);
+            HeadWriter head = head(response, persistence, false);
             if (!hasLength(response)) {
                 head.contentLength(body.readableBytes());
             }
@@ -63,9 +75,9 @@ final class Http1Responses {
     }
 
     /** Writes the head of a response whose body follows. */
-    static void begin(ChannelHandlerContext ctx, RestResponse response, boolean keepAlive, boolean chunked) {
+    static void begin(ChannelHandlerContext ctx, RestResponse response, Persistence persistence, boolean chunked) {
         try {
-            ctx.write(head(response, keepAlive, chunked).end(ctx.alloc()), ctx.voidPromise());
+            ctx.write(head(response, persistence, chunked).end(ctx.alloc()), ctx.voidPromise());
         } catch (OutOfMemoryError e) {
             ctx.pipeline().fireExceptionCaught(e);
         }
@@ -93,7 +105,7 @@ final class Http1Responses {
         return response.headers().containsKey(CONTENT_LENGTH);
     }
 
-    private static HeadWriter head(RestResponse response, boolean keepAlive, boolean chunked) {
+    private static HeadWriter head(RestResponse response, Persistence persistence, boolean chunked) {
         HeadWriter head = new HeadWriter(response.status() == 200 ? OK : statusLine(response.status()));
         if (chunked) {
             head.chunked();
@@ -103,7 +115,11 @@ final class Http1Responses {
                 head.field(field.getKey(), field.getValue());
             }
         }
-        return keepAlive ? head : head.close();
+        return switch (persistence) {
+            case KEPT -> head;
+            case KEPT_AND_SAID -> head.keepAlive();
+            case CLOSED -> head.close();
+        };
     }
 
     /** What only this connection's own state decides. */

@@ -131,6 +131,7 @@ class RequestGrammarTest {
             POST http:///v2 HTTP/1.1~Host: a~~                                       | 400
             POST /v2 HTTP/1.1~Host: a~Expect: 200-ok~~                               | 417
             POST /v2 HTTP/1.1~Host: a~Expect: 100-continue, x~~                      | 417
+            POST /v2 HTTP/1.1~Host: a~Expect: 100-continue~Expect: x~~               | 417
             /v2 HTTP/1.1~Host: a~~                                                   | 400
             POST/v2 HTTP/1.1~Host: a~~                                               | 400
             POST /v2HTTP/1.1~Host: a~~                                               | 400
@@ -262,6 +263,9 @@ class RequestGrammarTest {
             POST /v2/models/m/infer HTTP/1.1~Host: a~Content-Length: 00~~            | 200
             POST /v2/models/m/infer HTTP/1.1~Host: a~Transfer-Encoding: chunked~~0~~ | 200
             POST /v2/models/m/infer HTTP/1.0~Connection: keep-alive~~                | 200
+            POST /inference.GRPCInferenceService/ModelInfer HTTP/1.1~Host: a~Content-Type: application/grpc~~ | 415
+            POST /inference.GRPCInferenceService/ServerLive HTTP/1.1~Host: a~Content-Type: application/json~Connect-Protocol-Version: 1~~ | 415
+            POST /inference.GRPCInferenceService/NoMethod HTTP/1.1~Host: a~~         | 404
             POST /v2/models/m/infer HTTP/1.0~Connection: x, Keep-Alive~Content-Length: 0~~ | 200
             """)
     void request_unusual_isServed_andTheNextOneToo(String payload, int status) {
@@ -274,6 +278,24 @@ class RequestGrammarTest {
                 assertThat(sent).endsWith("\r\n\r\nb");
                 assertThat(connection.isOpen()).isTrue();
             }
+        }
+    }
+
+    /** A client of HTTP/1.0 that is not told waits for the end of the connection. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            GET /livez HTTP/1.0~Connection: Keep-Alive~~                             | keep-alive
+            POST /v2/models/m/infer HTTP/1.0~Connection: Keep-Alive~Content-Length: 0~~ | keep-alive
+            GET /v2/nope HTTP/1.0~Connection: keep-alive~~                           | keep-alive
+            GET /v2/nope HTTP/1.0~~                                                  | close
+            GET /v2/nope HTTP/1.1~Host: a~Connection: close~~                        | close
+            """)
+    void connection_isSaidToBeKept_orClosed(String payload, String said) {
+        try (SplitConnection connection = new SplitConnection()) {
+            byte[] bytes = bytes(payload);
+            assertThat(text(connection.receive(bytes, bytes.length)))
+                    .containsIgnoringCase("\r\nconnection: " + said + "\r\n");
+            assertThat(connection.isOpen()).isEqualTo(said.equals("keep-alive"));
         }
     }
 

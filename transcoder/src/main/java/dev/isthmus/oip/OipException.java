@@ -20,7 +20,9 @@ public final class OipException extends RuntimeException {
         /** A server may have processed it: the request was sent, and no response was received. */
         MAYBE,
         /** A server responded, or the failure is not a server's. */
-        YES
+        YES,
+        /** A server responded, and its response was dropped because a limit of the gateway is reached. */
+        DROPPED
     }
 
     private final ErrorCode code;
@@ -88,7 +90,7 @@ public final class OipException extends RuntimeException {
      * retry.
      */
     public static OipException responseDropped(ErrorCode code, String message, Duration retryAfter) {
-        return new OipException(code, message, null, Processed.YES, retryAfter, TextSource.GATEWAY);
+        return new OipException(code, message, null, Processed.DROPPED, retryAfter, TextSource.GATEWAY);
     }
 
     /** A request that violates the protocol or does not match the model. */
@@ -138,7 +140,7 @@ public final class OipException extends RuntimeException {
 
     /** Whether the request was executed and its response dropped because a limit is reached; no server failed. */
     public boolean isResponseDropped() {
-        return processed == Processed.YES && retryAfter != null;
+        return processed == Processed.DROPPED;
     }
 
     /** The delay after which the client may retry; empty if unknown. */

@@ -38,7 +38,7 @@ final class FrameTurns {
                 turn,
                 connection.isServer(),
                 options.maxFrameSize(),
-                HeaderBlockDecoder.MOST_ENCODED * options.maxHeaderBytes());
+                HeaderBlockDecoder.mostEncoded(options, connection.isServer()));
     }
 
     FrameReader reader() {

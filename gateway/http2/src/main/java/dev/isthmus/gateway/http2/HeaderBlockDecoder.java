@@ -16,11 +16,8 @@ import org.jspecify.annotations.Nullable;
  * once.
  */
 final class HeaderBlockDecoder {
-    /**
-     * An encoded block may exceed the limit of decoded fields by this factor: it is still decoded, so that only its
-     * stream is refused. A larger one closes the connection.
-     */
-    static final int MOST_ENCODED = 4;
+    /** A client's encoded block, and the number of its fields, may exceed the limits by this factor. */
+    private static final int MOST_ENCODED = 4;
 
     private static final int SLOTS = 8;
     private static final int MAX_CACHED = 1024;
@@ -62,6 +59,14 @@ final class HeaderBlockDecoder {
     HeaderBlockDecoder(int maxHeaderBytes, int maxFields) {
         this.decoder = new FieldsDecoder(maxHeaderBytes);
         this.maxFields = maxFields;
+    }
+
+    /**
+     * The largest encoded block that is decoded, so that the table stays in step and only its stream is refused. A larger
+     * one closes the connection. The limit of a client is high, so that servers may send up to it.
+     */
+    static int mostEncoded(Http2Options options, boolean server) {
+        return server ? MOST_ENCODED * options.maxHeaderBytes() : options.maxHeaderBytes();
     }
 
     /** Keeps the fields decoded from a block that turns out to be too large. */

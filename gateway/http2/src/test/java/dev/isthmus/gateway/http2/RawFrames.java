@@ -106,10 +106,19 @@ public final class RawFrames {
         for (int i = 0; i < namesAndValues.length; i += 2) {
             block.writeByte(0);
             for (String text : List.of(namesAndValues[i], namesAndValues[i + 1])) {
-                block.writeByte(text.length()).writeCharSequence(text, StandardCharsets.ISO_8859_1);
+                length(block, text.length());
+                block.writeCharSequence(text, StandardCharsets.ISO_8859_1);
             }
         }
         return block;
+    }
+
+    /** An integer with a prefix of seven bits (RFC 7541, 5.1). */
+    private static void length(ByteBuf block, int length) {
+        block.writeByte(Math.min(length, 0x7f));
+        for (int rest = length - 0x7f; rest >= 0; rest = rest < 0x80 ? -1 : rest >> 7) {
+            block.writeByte(rest < 0x80 ? rest : 0x80 | (rest & 0x7f));
+        }
     }
 
     /** All that the channel has written since the last call. */

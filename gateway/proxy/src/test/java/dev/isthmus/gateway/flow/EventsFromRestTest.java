@@ -150,7 +150,7 @@ class EventsFromRestTest {
                 Http1Client client = stage.http1()) {
             client.post(PATH, Infer.json("a", 0)).head();
             assertThat(client.chunks())
-                    .isEqualTo(event(0) + "data: {\"error\":\"upstream 'server' closed the connection\"}\n\n");
+                    .isEqualTo(event(0) + "data: {\"error\":\"upstream 'server' broke off its stream of events\"}\n\n");
         }
     }
 

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Which failures may be retried. */
 record RetryPolicy(Retry config) {
-    /** Part of Triton's message if a scheduler queue is full; over REST its status varies. */
+    /** The end of Triton's message if a scheduler queue is full, after what names the request; over REST its status varies. */
     private static final String QUEUE_FULL = "Exceeds maximum queue size";
 
     /** The reason to retry after a failure that came before any response; null if it must not be retried. */
@@ -32,11 +32,12 @@ record RetryPolicy(Retry config) {
             case MAYBE -> timedOut ? RetryOn.TIMEOUT : RetryOn.LOST;
             // A server that knows the deadline may report the timeout itself, just before we do.
             case YES -> timedOut ? RetryOn.TIMEOUT : refused(failure) ? RetryOn.UNAVAILABLE : null;
+            case DROPPED -> null;
         };
     }
 
     private static boolean refused(OipException failure) {
-        return failure.code() == ErrorCode.UNAVAILABLE || failure.message().contains(QUEUE_FULL);
+        return failure.code() == ErrorCode.UNAVAILABLE || failure.message().endsWith(QUEUE_FULL);
     }
 
     /** The largest request that is kept for a retry, in bytes. */

@@ -82,12 +82,25 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     /** The response exceeds its limit. */
     public OipException responseTooLarge(long limit, @Nullable Throwable cause) {
-        return badResponse("sent a response of more than " + limit + " bytes", cause);
+        return tooLarge("a response of more than " + limit + " bytes", cause);
     }
 
     /** The response announces more than its limit. */
     public OipException responseTooLarge(long limit, long announced) {
-        return badResponse("sent a response of " + announced + " bytes, at most " + limit + " are accepted", null);
+        return tooLarge("a response of " + announced + " bytes, at most " + limit + " are accepted", null);
+    }
+
+    /** The response exceeds a limit. What a client asks for may cause it, so it is no failure of the server. */
+    public OipException tooLarge(String what, @Nullable Throwable cause) {
+        return failure(ErrorCode.BAD_UPSTREAM_ANSWER, "sent " + what, cause, Processed.DROPPED);
+    }
+
+    /**
+     * The server ended the connection within a stream of events that it had begun: uvicorn's way to report an exception,
+     * such as MLServer's for a version that it does not have.
+     */
+    public OipException streamBroken(@Nullable Throwable cause) {
+        return failure(ErrorCode.INTERNAL, "broke off its stream of events", cause, Processed.MAYBE);
     }
 
     /** The response violates the protocol. */

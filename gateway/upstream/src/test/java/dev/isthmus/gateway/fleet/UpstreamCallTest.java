@@ -364,7 +364,9 @@ class UpstreamCallTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = Processed.class, mode = EnumSource.Mode.EXCLUDE, names = "REFUSED")
+    @EnumSource(
+            value = Processed.class,
+            names = {"NO", "MAYBE", "YES"})
     void failureAfterTheClientsDeadline_isReportedAsItsDeadline(Processed processed) {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer(bench.callWithin(5), 10);

@@ -44,7 +44,6 @@ abstract class GrpcCall implements StreamListener, Subscription {
     private @Nullable GrpcDeframer deframer;
     /** Received bytes not yet returned to the server's window. */
     private int unacknowledged;
-    /** Bytes returned to the server's window. */
     private long consumed;
     /** Whether it holds one of the pool's permits for a large window. */
     private boolean largeWindow;
@@ -129,14 +128,11 @@ abstract class GrpcCall implements StreamListener, Subscription {
         fail(pool.texts().failures().timedOut(timeout.nanos(), null));
     }
 
-    /** The request headers with the time that is left. */
-    private HeaderFieldList announced() {
-        return timeout.unannounced() ? head.with(GrpcNames.TIMEOUT, GrpcTimeout.value(timeout.left())) : head;
-    }
-
     /** Opens a stream on this connection; false if the connection accepts no more streams. */
     boolean openOn(Http2Connection connection) {
-        Http2Stream opened = connection.open(announced(), false, this);
+        HeaderFieldList sent =
+                timeout.unannounced() ? head.with(GrpcNames.TIMEOUT, GrpcTimeout.value(timeout.left())) : head;
+        Http2Stream opened = connection.open(sent, false, this);
         if (opened == null) {
             return false;
         }
@@ -254,7 +250,10 @@ abstract class GrpcCall implements StreamListener, Subscription {
             return;
         }
         deframer = new GrpcDeframer(pool.allocator(), maxMessageBytes(), coding);
-        pool.returned().forward(headers, reply);
+        OipException tooMany = pool.pass(headers, reply);
+        if (tooMany != null) {
+            fail(tooMany);
+        }
     }
 
     private void trailers(Http2Headers trailers) {
@@ -271,9 +270,11 @@ abstract class GrpcCall implements StreamListener, Subscription {
         if (status.code() == null && deframer != null && deframer.partial()) {
             fail(pool.texts().notGrpc(null));
         } else if (!finished) {
-            pool.returned().forward(status.trailers(), reply);
+            OipException tooMany = pool.pass(status.trailers(), reply);
             ErrorCode code = status.code();
-            if (code == null) {
+            if (code == null && tooMany != null) {
+                fail(tooMany);
+            } else if (code == null) {
                 succeeded();
             } else {
                 finish();
@@ -318,7 +319,6 @@ abstract class GrpcCall implements StreamListener, Subscription {
                 // Reserve the complete message: responses that wait for each other's memory would never complete.
                 gathered(Math.max(to.bytes(), to.announced()));
                 if (stream != null && to.missing() == 0 && to.announced() > 0) {
-                    // There is memory for all of it.
                     stream.widen(WINDOW);
                 }
             } catch (OipException refused) {

@@ -33,7 +33,12 @@ final class GrpcConnection implements ConnectionListener {
     /** Large, so that large tensors arrive in few frames. */
     private static final int MAX_FRAME = 1 << 20;
 
-    private static final int MAX_HEAD = 16 * 1024;
+    /**
+     * Of a header block. Error texts of servers, such as Python's tracebacks, may be long; a block beyond this ends its
+     * stream, and one that is larger as sent closes the connection, because decoding it would take unlimited memory.
+     */
+    private static final int MAX_HEAD = 1 << 20;
+
 
     private final GrpcConnectionPool pool;
     private final ConnectionRules rules;

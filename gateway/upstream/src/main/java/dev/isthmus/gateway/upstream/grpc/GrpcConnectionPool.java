@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.TimeoutQueue;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -11,6 +12,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http2.Http2Headers;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -101,8 +103,12 @@ final class GrpcConnectionPool {
         return timeouts;
     }
 
-    ReturnedHeaders returned() {
-        return returned;
+    /** Passes what clients get of headers or trailers; if that is too much, nothing, and returns the failure. */
+    @Nullable
+    OipException pass(Http2Headers metadata, Reply client) {
+        return returned.forward(metadata, client)
+                ? null
+                : texts.failures().tooLarge("more header fields than are passed to clients", null);
     }
 
     /** Opens a stream for the call, or queues it. */

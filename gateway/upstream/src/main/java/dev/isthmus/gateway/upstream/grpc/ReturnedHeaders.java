@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class ReturnedHeaders {
     private static final int REMEMBERED = 4;
+    /** Of names and values. */
+    private static final int MAX_BYTES = 16 * 1024;
 
     private final HeaderAllowList allowed;
     private final @Nullable Http2Headers[] withoutAny = new @Nullable Http2Headers[REMEMBERED];
@@ -21,18 +23,30 @@ final class ReturnedHeaders {
         this.allowed = allowed;
     }
 
-    void forward(Http2Headers metadata, Reply client) {
+    /** Returns false, and passes nothing, if it is more than clients accept. */
+    boolean forward(Http2Headers metadata, Reply client) {
         for (Http2Headers each : withoutAny) {
             if (each == metadata) {
-                return;
+                return true;
             }
         }
         Map<String, String> shown = CallMetadata.returned(metadata, allowed);
         if (shown.isEmpty()) {
             withoutAny[next] = metadata;
             next = (next + 1) % REMEMBERED;
+        } else if (bytes(shown) > MAX_BYTES) {
+            return false;
         } else {
             client.headers(shown);
         }
+        return true;
+    }
+
+    private static int bytes(Map<String, String> fields) {
+        int bytes = 0;
+        for (Map.Entry<String, String> field : fields.entrySet()) {
+            bytes += field.getKey().length() + field.getValue().length();
+        }
+        return bytes;
     }
 }

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.upstream.ServerDelay;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  */
 record ServerStatus(@Nullable ErrorCode code, String message, Http2Headers trailers) {
     private static final int MAX_DIGITS = 3;
+    /** Of a message that is kept: many clients accept 8 KiB of trailers and close the connection at more. */
+    private static final int MAX_MESSAGE = 4096;
 
     /** The status in these trailers; null if there is none. */
     static @Nullable ServerStatus in(Http2Headers trailers) {
@@ -29,7 +32,17 @@ record ServerStatus(@Nullable ErrorCode code, String message, Http2Headers trail
         }
         CharSequence message = trailers.get(GrpcNames.MESSAGE);
         ErrorCode code = ErrorCode.ofGrpcStatus(number(status));
-        return new ServerStatus(code, message == null ? "" : StatusMessage.decoded(message), trailers);
+        return new ServerStatus(code, message == null ? "" : text(message), trailers);
+    }
+
+    private static String text(CharSequence message) {
+        if (message.length() <= MAX_MESSAGE) {
+            return StatusMessage.decoded(message);
+        }
+        // Not within an escape of three characters.
+        int escape = AsciiString.of(message).lastIndexOf("%", MAX_MESSAGE - 1);
+        int end = escape > MAX_MESSAGE - 3 ? escape : MAX_MESSAGE;
+        return StatusMessage.decoded(message.subSequence(0, end)) + "...";
     }
 
     /** A failure with the time that the trailers ask for. */

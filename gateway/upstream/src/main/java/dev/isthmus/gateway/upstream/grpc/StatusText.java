@@ -55,7 +55,10 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
         return switch (end.kind()) {
             case REFUSED -> failures.refused(end.cause());
             case LOST -> lost(end);
-            case VIOLATION -> notGrpc(end.cause());
+            case VIOLATION ->
+                end.errorCode() == Http2Error.ENHANCE_YOUR_CALM.code()
+                        ? failures.tooLarge("more header fields than are accepted", end.cause())
+                        : notGrpc(end.cause());
             case RESET -> ofReset(end);
         };
     }
@@ -89,13 +92,25 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
         };
     }
 
-    /** A response without a gRPC status: from an intermediary, or from a server that does not speak gRPC. */
-    OipException ofHttp(CharSequence status) {
-        return switch (status.toString()) {
-            case "429", "502", "503", "504" ->
-                failures.failure(ErrorCode.UNAVAILABLE, "returned HTTP status " + status, null);
-            default -> notGrpc(null);
-        };
+    /**
+     * A response without a gRPC status: from an intermediary, or from a server that does not speak gRPC. The mapping is
+     * gRPC's (http-grpc-status-mapping), except that a 4xx keeps its meaning for REST clients: with UNAVAILABLE for 429
+     * and INTERNAL for 400, a client's own mistakes would count as failures of the server.
+     */
+    private OipException ofHttp(CharSequence status) {
+        int number = number(status);
+        ErrorCode code =
+                switch (number) {
+                    case 404 -> ErrorCode.UNIMPLEMENTED;
+                    case 502, 503, 504 -> ErrorCode.UNAVAILABLE;
+                    default -> number < 500 ? ErrorCode.ofHttpStatus(number) : ErrorCode.UNKNOWN;
+                };
+        return number < 400 || number > 599 ? notGrpc(null) : failures.failure(code, "returned HTTP status " + status, null);
+    }
+
+    /** Three digits as a number, as {@code :status} has them; 0 if there is none. */
+    private static int number(CharSequence status) {
+        return status.isEmpty() ? 0 : Integer.parseInt(status, 0, status.length(), 10);
     }
 
     /** A message that could not be read. */
@@ -103,7 +118,7 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
         if (refusal.code() != ErrorCode.PAYLOAD_TOO_LARGE) {
             return notGrpc(refusal);
         }
-        return failures.badResponse("sent a response of more than " + limit + " bytes: " + refusal.message(), refusal);
+        return failures.tooLarge("a response of more than " + limit + " bytes: " + refusal.message(), refusal);
     }
 
     OipException notGrpc(@Nullable Throwable cause) {

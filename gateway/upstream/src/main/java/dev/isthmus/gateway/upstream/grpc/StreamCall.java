@@ -145,7 +145,7 @@ final class StreamCall extends GrpcCall implements UpstreamStream {
         if (error.startsWith("Request for unknown model")) {
             return ErrorCode.NOT_FOUND;
         }
-        if (error.contains("Exceeds maximum queue size") || error.contains("Request timeout expired")) {
+        if (error.endsWith("Exceeds maximum queue size") || error.endsWith("Request timeout expired")) {
             return ErrorCode.UNAVAILABLE;
         }
         return INVALID.matcher(error).lookingAt() ? ErrorCode.INVALID_ARGUMENT : ErrorCode.UNKNOWN;

@@ -149,6 +149,11 @@ final class ResponseCollector {
         return parts != null;
     }
 
+    /** Whether the body is a stream of events. */
+    boolean events() {
+        return parts != null && !passOffered;
+    }
+
     /** Releases the receiver of the parts. */
     void endParts() {
         if (parts != null) {

@@ -136,7 +136,11 @@ final class RestCall implements Subscription {
 
     /** The server sent something that cannot be read. */
     void malformed(OipException violation) {
-        fail(failures.badResponse("sent a response that is not HTTP", violation));
+        boolean head = violation.code() == ErrorCode.HEADERS_TOO_LARGE;
+        fail(
+                head
+                        ? failures.tooLarge("more header fields than are accepted", violation)
+                        : failures.badResponse("sent a response that is not HTTP", violation));
     }
 
     /** The receiver of a response's body in parts; null to buffer the body. */
@@ -248,7 +252,11 @@ final class RestCall implements Subscription {
             pool.acquireFresh(this);
             return;
         }
-        fail(pool.closed() ? failures.closedInFlight() : failures.connectionClosed(cause));
+        if (pool.closed()) {
+            fail(failures.closedInFlight());
+        } else {
+            fail(response.events() ? failures.streamBroken(cause) : failures.connectionClosed(cause));
+        }
     }
 
     private void timedOut(long timeoutNanos) {

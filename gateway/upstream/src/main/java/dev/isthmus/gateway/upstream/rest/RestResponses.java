@@ -127,7 +127,7 @@ record RestResponses(UpstreamFailures failures) {
         if (status == OK) {
             return;
         }
-        if (status < 400) {
+        if (status < 400 || status > 599) {
             throw failures.badResponse("returned status " + status, null);
         }
         String text = ErrorText.of(body);

@@ -44,15 +44,31 @@ class BrokenResponsesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"429", "502", "503", "504"})
-    void httpStatus_ofSomethingThatIsBusy_isUnavailable(String status) throws Exception {
-        OipException failure = failure((peer, stream) -> peer.headers(stream, true, ":status", status));
-        assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
+    @CsvSource({
+        "400, INVALID_ARGUMENT",
+        "401, UNAUTHENTICATED",
+        "403, PERMISSION_DENIED",
+        "404, UNIMPLEMENTED",
+        "408, REQUEST_TIMEOUT",
+        "413, PAYLOAD_TOO_LARGE",
+        "429, RESOURCE_EXHAUSTED",
+        "431, INVALID_ARGUMENT",
+        "500, UNKNOWN",
+        "502, UNAVAILABLE",
+        "503, UNAVAILABLE",
+        "504, UNAVAILABLE",
+        "599, UNKNOWN",
+    })
+    void httpStatus_ofAProxy_isMapped(String status, ErrorCode code) throws Exception {
+        OipException failure = failure(
+                (peer, stream) -> peer.headers(stream, false, ":status", status, "content-type", "text/html"));
+        assertThat(failure.code()).isEqualTo(code);
         assertThat(failure).hasMessage("upstream 'triton' returned HTTP status " + status);
+        assertThat(failure.processed()).isEqualTo(Processed.YES);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"200", "302", "404", "500"})
+    @ValueSource(strings = {"200", "204", "302", "600", "999"})
     void httpStatus_withoutGrpc_isBad(String status) throws Exception {
         expectBad(
                 NOT_GRPC,

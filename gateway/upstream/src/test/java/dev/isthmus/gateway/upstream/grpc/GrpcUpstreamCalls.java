@@ -3,7 +3,10 @@ package dev.isthmus.gateway.upstream.grpc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
@@ -18,6 +21,9 @@ import java.util.List;
 
 /** Sequential calls of one upstream; closing fails if a buffer is still held. */
 final class GrpcUpstreamCalls implements AutoCloseable {
+    /** The response header that clients get. */
+    static final String RETURNED = "x-shown";
+
     static final Duration LONG = Duration.ofSeconds(60);
     private static final ModelRef MODEL = ModelRef.of("simple");
 
@@ -35,7 +41,19 @@ final class GrpcUpstreamCalls implements AutoCloseable {
 
     /** @param most bytes of a response */
     GrpcUpstream to(Endpoint endpoint, ConnectionRules rules, int most) {
-        var settings = UpstreamSettings.of("triton", endpoint, LONG, Duration.ofSeconds(5), most);
+        var settings = new UpstreamSettings(
+                "triton",
+                endpoint,
+                endpoint.authority(),
+                null,
+                LONG,
+                Duration.ofSeconds(5),
+                most,
+                most,
+                HeaderAllowList.of(List.of(RETURNED)),
+                AbusePolicy.NONE,
+                new ConnectionTable(),
+                () -> false);
         GrpcUpstream upstream = new GrpcUpstream(settings, ServerCapabilities.unknown(), rules, bench.allocator());
         upstreams.add(upstream);
         return upstream;

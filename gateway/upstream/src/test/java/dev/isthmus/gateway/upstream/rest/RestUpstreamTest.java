@@ -225,6 +225,7 @@ class RestUpstreamTest {
                 "504|DEADLINE_EXCEEDED|{\"other\":1}|{\"other\":1}",
                 "307|BAD_UPSTREAM_ANSWER|elsewhere|upstream 'triton' returned status 307",
                 "204|BAD_UPSTREAM_ANSWER||upstream 'triton' returned status 204",
+                "999|BAD_UPSTREAM_ANSWER|boom|upstream 'triton' returned status 999",
             })
     void status_ofTheServer_keepsItsText(int status, ErrorCode code, String body, String text) throws Exception {
         SERVER.stubFor(any(anyUrl())

@@ -188,9 +188,10 @@ public final class Gateway implements AutoCloseable {
 
     private void open(GatewayConfig config, Transport transport) throws Exception {
         pages.open(config.admin(), transport, tls, adminRoutes);
-        listeners.prepare(config.listeners()).commit();
+        Listeners.Change change = listeners.prepare(config.listeners());
         current.start();
         tls.watch(resources.closer());
+        change.commit();
         state.serving();
         discovery.start();
     }

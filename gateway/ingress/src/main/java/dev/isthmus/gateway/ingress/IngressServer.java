@@ -45,12 +45,29 @@ public final class IngressServer implements AutoCloseable {
     }
 
     /**
-     * Binds and accepts. Blocks until the port is bound.
+     * Binds and accepts, as {@link #bind} and {@link #accept} do.
+     *
+     * @throws Exception if the port cannot be bound
+     */
+    public static IngressServer listen(
+            Transport transport,
+            EventLoopGroup loops,
+            ByteBufAllocator allocator,
+            InetSocketAddress address,
+            ListenerContext listener)
+            throws Exception {
+        IngressServer server = bind(transport, loops, allocator, address, listener);
+        server.accept();
+        return server;
+    }
+
+    /**
+     * Binds; clients wait until {@link #accept}. Blocks until the port is bound.
      *
      * @param allocator of the connections' buffers
      * @throws Exception if the port cannot be bound
      */
-    public static IngressServer listen(
+    static IngressServer bind(
             Transport transport,
             EventLoopGroup loops,
             ByteBufAllocator allocator,
@@ -64,6 +81,7 @@ public final class IngressServer implements AutoCloseable {
                 .channel(transport.serverChannel())
                 .option(ChannelOption.SO_BACKLOG, BACKLOG)
                 .option(ChannelOption.SO_REUSEADDR, true)
+                .option(ChannelOption.AUTO_READ, false)
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childOption(ChannelOption.ALLOCATOR, allocator)
                 .handler(accepted)
@@ -72,6 +90,11 @@ public final class IngressServer implements AutoCloseable {
                 .sync()
                 .channel();
         return new IngressServer(channel, accepted, pipelines);
+    }
+
+    /** Accepts connections from now on. */
+    void accept() {
+        channel.config().setAutoRead(true);
     }
 
     /** Sets the context of the connections that are accepted from now on. */

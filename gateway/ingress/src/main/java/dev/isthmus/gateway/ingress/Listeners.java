@@ -133,7 +133,7 @@ public final class Listeners implements AutoCloseable {
             ListenAddress address = address(listener);
             InetSocketAddress resolved = address.resolve();
             try {
-                return IngressServer.listen(transport, loops, allocator, resolved, context(listener, secured));
+                return IngressServer.bind(transport, loops, allocator, resolved, context(listener, secured));
             } catch (InterruptedException e) {
                 throw e;
             } catch (Exception e) {
@@ -152,11 +152,12 @@ public final class Listeners implements AutoCloseable {
         }
 
         /**
-         * Applies the change: removed listeners accept no more connections, and changed ones accept them with their new
+         * Applies the change: added listeners accept connections, removed listeners accept no more connections, and changed ones accept them with their new
          * settings; existing connections stay open.
          */
         public void commit() {
             bound = List.copyOf(next);
+            added.forEach(each -> each.server().accept());
             changed.forEach(each -> each.server().use(context(each.listener(), each.tls())));
             replaced.forEach(BoundListener::closeTls);
             removed.forEach(BoundListener::close);
@@ -196,7 +197,7 @@ public final class Listeners implements AutoCloseable {
     }
 
     /**
-     * Binds the listeners that are not bound yet, and accepts connections. Blocks.
+     * Binds the listeners that are not bound yet; they accept connections once the change is committed. Blocks.
      *
      * @throws BindException if an address cannot be bound; nothing changes then
      * @throws TlsFileException if a certificate cannot be used; nothing changes then

@@ -34,6 +34,15 @@ final class Ingress implements AutoCloseable {
 
     Ingress(Transport transport, Service calls, long maxBodyBytes) throws Exception {
         loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
+        server = IngressServer.listen(
+                transport,
+                loops,
+                ByteBufAllocator.DEFAULT,
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                listener(calls, maxBodyBytes));
+    }
+
+    static ListenerContext listener(Service calls, long maxBodyBytes) {
         IngressSettings settings = new IngressSettings(
                 BodyLimits.of(maxBodyBytes),
                 100,
@@ -44,12 +53,7 @@ final class Ingress implements AutoCloseable {
                 1024,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);
-        server = IngressServer.listen(
-                transport,
-                loops,
-                ByteBufAllocator.DEFAULT,
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new ListenerContext(calls, () -> settings).of("test", null, TrustedProxies.NONE, BrowserAccess.NONE));
+        return new ListenerContext(calls, () -> settings).of("test", null, TrustedProxies.NONE, BrowserAccess.NONE);
     }
 
     int port() {

@@ -7,8 +7,18 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.net.Transport;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 class IngressServerTest {
@@ -35,6 +45,48 @@ class IngressServerTest {
             for (Ingress.Client client : clients) {
                 client.close();
             }
+        }
+    }
+
+    private static Ingress.Client connected(IngressServer server) throws IOException {
+        return new Ingress.Client(
+                new Socket(server.address().getAddress(), server.address().getPort()));
+    }
+
+    @Test
+    void clientsOfABoundPort_waitUntilItAccepts() throws Exception {
+        Transport transport = Transport.best();
+        ByteBufAllocator buffers = ByteBufAllocator.DEFAULT;
+        InetSocketAddress anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        AtomicBoolean accepting = new AtomicBoolean();
+        List<Boolean> served = new CopyOnWriteArrayList<>();
+        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
+        try (IngressServer other =
+                        IngressServer.listen(transport, loops, buffers, anyPort, Ingress.listener(IngressServerTest::live, 1000));
+                IngressServer server = IngressServer.bind(
+                        transport,
+                        loops,
+                        buffers,
+                        anyPort,
+                        Ingress.listener(
+                                (call, reply) -> {
+                                    served.add(accepting.get());
+                                    return live(call, reply);
+                                },
+                                1000));
+                Ingress.Client early = connected(server).get("/v2/health/live")) {
+            // The event loop polls its sockets several times.
+            for (int i = 0; i < 5; i++) {
+                try (Ingress.Client client = connected(other).get("/v2/health/live")) {
+                    assertThat(client.read().status()).isEqualTo(200);
+                }
+            }
+            accepting.set(true);
+            server.accept();
+            assertThat(early.read().status()).isEqualTo(200);
+            assertThat(served).containsExactly(true);
+        } finally {
+            loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
         }
     }
 }

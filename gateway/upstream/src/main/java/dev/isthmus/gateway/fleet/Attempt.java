@@ -49,7 +49,7 @@ final class Attempt extends TrackedReply {
             boolean fullTimeout,
             boolean inOnePiece,
             @Nullable AdaptiveLimit limit) {
-        super(shared, replica, span, client, now);
+        super(shared, replica, span, client, now, upstreamCall.bound());
         this.upstreamCall = upstreamCall;
         this.fullTimeout = fullTimeout;
         this.inOnePiece = inOnePiece;

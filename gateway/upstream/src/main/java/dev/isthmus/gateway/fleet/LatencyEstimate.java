@@ -26,7 +26,11 @@ final class LatencyEstimate {
 
     /** The estimate in nanoseconds; 0 if nothing was measured. */
     double at(long now) {
-        long seen = measured.get();
+        return at(measured.get(), now);
+    }
+
+    /** What is left of a {@link #packed} value; 0 if there is none. */
+    static double at(long seen, long now) {
         return seen == NOTHING ? 0 : average(seen) * decay(seen, now);
     }
 
@@ -46,7 +50,8 @@ final class LatencyEstimate {
         });
     }
 
-    private static long packed(float average, long now) {
+    /** A value that decays from now on. */
+    static long packed(float average, long now) {
         return unit(now) << Integer.SIZE | (Float.floatToRawIntBits(average) & LOW_HALF);
     }
 

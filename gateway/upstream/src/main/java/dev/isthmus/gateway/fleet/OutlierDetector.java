@@ -84,9 +84,10 @@ final class OutlierDetector {
         return shares;
     }
 
+    /** Without errors that no other server could have been asked for: there is nothing to compare them with. */
     private static ErrorShare total(Replica replica) {
-        long calls = 0;
-        long failed = 0;
+        long calls = -replica.counts().boundErrors();
+        long failed = calls;
         for (CallOutcome outcome : CallOutcome.values()) {
             long count = replica.counts().requests(outcome).count();
             switch (outcome) {

@@ -136,17 +136,32 @@ final class Replica {
         load.started();
     }
 
-    /** @param nanos from the start to the first response message, or to the failure */
-    void ended(CallOutcome outcome, long nanos) {
+    /**
+     * A request has ended.
+     *
+     * @param nanos from the start to the first response message, or to the failure
+     * @param bound whether it could only go to this server
+     */
+    void ended(CallOutcome outcome, long nanos, boolean bound) {
         load.ended();
         counts.requests(outcome).add(nanos);
         long now = nanoTime.getAsLong();
         latency.measure(nanos, outcome == CallOutcome.ANSWERED, now);
         switch (outcome) {
             case ANSWERED -> succeeded(now);
-            case ERROR -> ejection.interrupted();
+            case ERROR -> answeredWithError(bound, now);
             case UNAVAILABLE, FAILED -> failed(now);
             case CANCELLED -> {}
+        }
+    }
+
+    /** An error of the server, as far as it says: all that are bound to it may be mistakes of one client. */
+    private void answeredWithError(boolean bound, long now) {
+        ejection.interrupted();
+        if (bound) {
+            counts.boundError();
+        } else {
+            load.failed(now);
         }
     }
 
@@ -159,6 +174,7 @@ final class Replica {
     }
 
     private void failed(long now) {
+        load.failed(now);
         // A different server may replace it at this address.
         described = false;
         if (ejection.failed(now)) {

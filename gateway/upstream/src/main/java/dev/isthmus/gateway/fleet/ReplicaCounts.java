@@ -8,6 +8,8 @@ final class ReplicaCounts {
     private final DurationSum[] requests = sums(CallOutcome.values().length);
     private final DurationSum[] checks = sums(CheckResult.values().length);
 
+    private final LongAdder boundErrors = new LongAdder();
+
     /** The result of a check of a server. */
     enum CheckResult {
         READY,
@@ -46,6 +48,15 @@ final class ReplicaCounts {
             sums[i] = new DurationSum();
         }
         return sums;
+    }
+
+    void boundError() {
+        boundErrors.increment();
+    }
+
+    /** Those of the requests with the outcome ERROR that could only go to this server. */
+    long boundErrors() {
+        return boundErrors.sum();
     }
 
     @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enum

@@ -12,6 +12,8 @@ final class ReplicaLoad {
 
     private final AtomicInteger inFlight = new AtomicInteger();
     private final AtomicLong sent = new AtomicLong();
+    /** Failed calls, which count less and less: a server that fails at once would otherwise seem idle. */
+    private final AtomicLong failed = new AtomicLong();
     private volatile @Nullable QueueReading reading;
 
     private record QueueReading(long pending, long sentBefore, long time) {}
@@ -32,6 +34,16 @@ final class ReplicaLoad {
 
     void ended() {
         inFlight.decrementAndGet();
+    }
+
+    /** A call has failed, or was answered with an error of the server. */
+    void failed(long now) {
+        failed.updateAndGet(seen -> LatencyEstimate.packed((float) LatencyEstimate.at(seen, now) + 1, now));
+    }
+
+    /** The calls in flight, and those that failed lately. */
+    long inFlightOrFailed(long now) {
+        return inFlight.get() + Math.round(LatencyEstimate.at(failed.get(), now));
     }
 
     /**

@@ -15,6 +15,7 @@ abstract class TrackedReply extends ForwardingReply {
     private final AttemptResources shared;
     private final Replica replica;
     private final TraceSpan span;
+    private final boolean bound;
     private long start;
     /** Until the response or, without one, the end. */
     private long nanos;
@@ -22,12 +23,17 @@ abstract class TrackedReply extends ForwardingReply {
     private boolean hasResponse;
     private boolean ended;
 
-    /** Records the start of the request, which is now. */
-    TrackedReply(AttemptResources shared, Replica replica, TraceSpan span, Reply client, long now) {
+    /**
+     * Records the start of the request, which is now.
+     *
+     * @param bound whether the call's affinity decides which server gets it
+     */
+    TrackedReply(AttemptResources shared, Replica replica, TraceSpan span, Reply client, long now, boolean bound) {
         super(client);
         this.shared = shared;
         this.replica = replica;
         this.span = span;
+        this.bound = bound;
         this.start = now;
         replica.started();
     }
@@ -85,7 +91,7 @@ abstract class TrackedReply extends ForwardingReply {
         if (!hasResponse) {
             nanos = clientSends() ? 0 : elapsed();
         }
-        replica.ended(outcome, nanos);
+        replica.ended(outcome, nanos, bound);
         shared.metrics().attempted(outcome, nanos, span);
         if (failure != null) {
             span.ended(failure.code(), failure.message());

@@ -19,9 +19,14 @@ final class TrackedStream implements UpstreamStream {
     private UpstreamStream stream = UpstreamStream.ENDED;
 
     TrackedStream(
-            AttemptResources shared, Replica replica, TraceSpan span, CircuitBreakers.CallPermit permit, Reply client) {
+            AttemptResources shared,
+            Replica replica,
+            TraceSpan span,
+            CircuitBreakers.CallPermit permit,
+            boolean bound,
+            Reply client) {
         this.permit = permit;
-        this.reply = new StreamReply(shared, replica, span, client);
+        this.reply = new StreamReply(shared, replica, span, client, bound);
     }
 
     /** Opens the stream; the reply may end before this returns. */
@@ -75,8 +80,8 @@ final class TrackedStream implements UpstreamStream {
 
     /** Receives the server's responses. */
     private final class StreamReply extends TrackedReply {
-        StreamReply(AttemptResources shared, Replica replica, TraceSpan span, Reply client) {
-            super(shared, replica, span, client, shared.nanoTime().getAsLong());
+        StreamReply(AttemptResources shared, Replica replica, TraceSpan span, Reply client, boolean bound) {
+            super(shared, replica, span, client, shared.nanoTime().getAsLong(), bound);
         }
 
         @Override

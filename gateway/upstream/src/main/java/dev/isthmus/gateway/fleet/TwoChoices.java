@@ -40,8 +40,9 @@ final class TwoChoices implements Balancer {
         return order.compare(a, b, now) <= 0 ? a : b;
     }
 
+    /** By calls in flight; failed ones count a little longer. */
     static int byActiveRequests(Replica a, Replica b, long now) {
-        return Integer.compare(a.activeRequests(), b.activeRequests());
+        return Long.compare(a.load().inFlightOrFailed(now), b.load().inFlightOrFailed(now));
     }
 
     /** By latency and calls in flight. */

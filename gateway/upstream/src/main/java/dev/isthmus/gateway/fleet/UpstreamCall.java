@@ -188,6 +188,11 @@ final class UpstreamCall implements Subscription {
         return repeatable() ? shared.retryPolicy().reason(failure, request.repeat()) : null;
     }
 
+    /** Whether its affinity decides which server gets it. */
+    boolean bound() {
+        return call.affinity() != Call.NO_AFFINITY;
+    }
+
     UpstreamRequest request() {
         return request;
     }

@@ -5,8 +5,12 @@ import static org.assertj.core.api.Assertions.within;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
+import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
+import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.Collections;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -61,6 +65,48 @@ class BalancerTest {
 
         assertThat(pool.replicas)
                 .allSatisfy(replica -> assertThat(replica.activeRequests()).isCloseTo(100, within(5)));
+    }
+
+    /** Its calls end at once, so that it always has the fewest; the other's take 50 ms of 1 ms each. */
+    @ParameterizedTest
+    @EnumSource(
+            value = CallOutcome.class,
+            names = {"ERROR", "UNAVAILABLE", "FAILED"})
+    void leastRequest_serverThatFailsAtOnce_getsFewCalls(CallOutcome failure) {
+        ReplicaFixture pool = new ReplicaFixture(new Outliers(0, Duration.ofSeconds(5), 0.5, 0.5, ErrorRate.DEFAULT));
+        Replica failing = pool.add("10.0.0.1:8001");
+        Replica good = pool.add("10.0.0.2:8001");
+        Balancer balancer = Balancer.of(BalancePolicy.LEAST_REQUEST, pool.random);
+        Deque<Replica> inFlight = new ArrayDeque<>();
+        int failed = 0;
+
+        for (int i = 0; i < 10_000; i++) {
+            pool.pass(Duration.ofMillis(1));
+            if (inFlight.size() == 50) {
+                inFlight.remove().ended(CallOutcome.ANSWERED, Duration.ofMillis(50).toNanos(), false);
+            }
+            if (pool.pick(balancer, ReplicaFixture.call(Call.NO_AFFINITY), List.of()) == failing) {
+                ReplicaFixture.call(failing, failure, Duration.ofMillis(1));
+                failed++;
+            } else {
+                good.started();
+                inFlight.add(good);
+            }
+        }
+
+        assertThat(failed).isLessThan(500);
+    }
+
+    @Test
+    void leastRequest_errorsOfCallsThatOnlyOneServerCanGet_leaveItsShare() {
+        ReplicaFixture pool = ReplicaFixture.of(2);
+        for (int i = 0; i < 100; i++) {
+            pool.replicas.get(0).started();
+            pool.replicas.get(0).ended(CallOutcome.ERROR, 1, true);
+        }
+
+        assertThat(pool.picks(BalancePolicy.LEAST_REQUEST, PICKS).get(pool.replicas.get(0)))
+                .isCloseTo(PICKS / 2, Percentage.withPercentage(4));
     }
 
     @Test

@@ -63,6 +63,19 @@ class OutlierDetectorTest {
         detector.evaluate();
     }
 
+    /** One client's mistakes may all go to one server, and be taken by it for its own. */
+    @Test
+    void errorsOfCallsThatCanOnlyGoToOneServer_doNotCount() {
+        calls(0, 60, 0);
+        calls(1, 100, 0);
+        for (int i = 0; i < 1000; i++) {
+            pool.replicas.get(0).started();
+            pool.replicas.get(0).ended(CallOutcome.ERROR, 1, true);
+        }
+        interval();
+        assertThat(ejected()).isEmpty();
+    }
+
     @ParameterizedTest
     @EnumSource(
             value = CallOutcome.class,

@@ -110,7 +110,7 @@ final class ReplicaFixture {
     /** A call that starts and ends at once. */
     static void call(Replica replica, CallOutcome outcome, Duration took) {
         replica.started();
-        replica.ended(outcome, took.toNanos());
+        replica.ended(outcome, took.toNanos(), false);
     }
 
     static void fail(Replica replica, int times) {

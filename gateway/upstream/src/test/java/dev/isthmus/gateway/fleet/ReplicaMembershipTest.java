@@ -177,7 +177,7 @@ class ReplicaMembershipTest {
             pass(Duration.ofSeconds(1));
             assertThat(set.all()).doesNotContain(goes);
             assertThat(closed(goes.server())).isFalse();
-            goes.ended(CallOutcome.ANSWERED, 1);
+            goes.ended(CallOutcome.ANSWERED, 1, false);
             pass(Duration.ofSeconds(1));
             assertThat(closed(goes.server())).isTrue();
         }

@@ -310,20 +310,20 @@ public final class Catalogue implements AutoCloseable {
      */
     public CompletableFuture<Void> changed(Set<Upstream> upstreams) {
         try {
-            return CompletableFuture.runAsync(() -> refresh(Set.copyOf(upstreams)), loop);
+            return CompletableFuture.supplyAsync(() -> refresh(Set.copyOf(upstreams)), loop)
+                    .thenCompose(refreshed -> refreshed);
         } catch (RejectedExecutionException closed) {
             LOG.debug("the catalogue is closed");
             return CompletableFuture.completedFuture(null);
         }
     }
 
-    private void refresh(Set<Upstream> upstreams) {
-        if (records.refresh()) {
-            snapshots.take();
-        }
-        indexes.refresh(upstreams);
+    private CompletableFuture<Void> refresh(Set<Upstream> upstreams) {
+        records.refresh();
+        snapshots.take();
         models.refresh(upstreams);
         onDemand.forgetAll();
+        return indexes.refresh(upstreams);
     }
 
     /** The servers of an upstream, as last checked. */

@@ -45,6 +45,9 @@ final class ModelMetadataCache {
     private final DriftLog drift;
     private final SignatureTable signatures;
     private final SharedLookups<ModelRef, ModelMetadata> metadata;
+    /** How often models were loaded or unloaded: what was asked before is outdated. */
+    private int changes;
+
     private volatile Consumer<Set<Upstream>> changed = upstreams -> {};
 
     ModelMetadataCache(
@@ -89,8 +92,11 @@ final class ModelMetadataCache {
         for (String name : locations.configured()) {
             ModelRef model = ModelRef.of(name);
             if (schedule.begin(model)) {
+                int before = changes;
                 describe(model, MAX_POLLED_SERVERS, background, found -> {
-                    metadata.put(model, found);
+                    if (before == changes) {
+                        metadata.put(model, found);
+                    }
                     schedule.ended(model);
                 });
             }
@@ -110,6 +116,7 @@ final class ModelMetadataCache {
 
     /** Models of these upstreams were loaded or unloaded: polls them now. */
     void refresh(Set<Upstream> upstreams) {
+        changes++;
         metadata.forgetAll();
         signatures.forget(upstreams);
         changed.accept(upstreams);
@@ -150,6 +157,7 @@ final class ModelMetadataCache {
         private final Consumer<LookupResult<ModelMetadata>> found;
         private final @Nullable ModelMetadata[] descriptions;
         private final List<OipException> failures = new ArrayList<>();
+        private final int before = changes;
         private int pending;
 
         DescriptionLookup(
@@ -215,7 +223,10 @@ final class ModelMetadataCache {
             if (model.version().isEmpty()) {
                 drift.record(model.name(), merged.drift());
             }
-            signatures.found(model, described, askedAll && failures.stream().allMatch(DescriptionLookup::lacksModel));
+            if (before == changes) {
+                signatures.found(
+                        model, described, askedAll && failures.stream().allMatch(DescriptionLookup::lacksModel));
+            }
             ModelMetadata metadata =
                     described.size() == 1 ? named(described.getFirst().metadata(), model.name()) : merged.metadata();
             if (differs(metadata)) {

@@ -17,9 +17,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -55,8 +57,11 @@ final class RepositoryIndexes {
     /** Upstreams with model discovery by the models they list, the first of several; on any thread. */
     private record Published(RepositoryIndex index, Map<String, Upstream> discovered, Set<String> names) {}
 
-    /** @param since the oldest acceptable time of a listing */
-    private record PendingIndex(long since, Consumer<RepositoryIndex> then) {}
+    /**
+     * @param of the servers whose listings are waited for
+     * @param since the oldest acceptable time of a listing
+     */
+    private record PendingIndex(Predicate<ServerRecord> of, long since, Consumer<RepositoryIndex> then) {}
 
     /** @param model the name there; only one version of it if the target names one */
     private record RenamedModel(String client, ModelRef model) {}
@@ -146,7 +151,7 @@ final class RepositoryIndexes {
             return;
         }
         long since = nanoTime.getAsLong() - FRESH_NANOS;
-        waiters.add(new PendingIndex(since, then));
+        waiters.add(new PendingIndex(server -> true, since, then));
         for (ServerRecord server : listing()) {
             if (server.requestedNanos - since < 0 || server.listing == null) {
                 schedule.pollNow(server.server());
@@ -155,8 +160,17 @@ final class RepositoryIndexes {
         tick();
     }
 
-    /** Models of these upstreams were loaded or unloaded: polls them now. */
-    void refresh(Set<Upstream> upstreams) {
+    /**
+     * Models of these upstreams were loaded or unloaded: polls them now.
+     *
+     * @return completes when calls for discovered models are routed accordingly
+     */
+    CompletableFuture<Void> refresh(Set<Upstream> upstreams) {
+        CompletableFuture<Void> listed = new CompletableFuture<>();
+        waiters.add(new PendingIndex(
+                server -> upstreams.contains(server.upstream) && discovering.contains(server.upstream),
+                nanoTime.getAsLong(),
+                index -> listed.complete(null)));
         long old = nanoTime.getAsLong() - 2 * FRESH_NANOS;
         for (ServerRecord server : listing()) {
             if (upstreams.contains(server.upstream)) {
@@ -166,6 +180,7 @@ final class RepositoryIndexes {
             }
         }
         tick();
+        return listed;
     }
 
     /** The server is ready again: polls it now. */
@@ -180,6 +195,7 @@ final class RepositoryIndexes {
         List<ServerRecord> listing = listing();
         List<PendingIndex> satisfied = waiters.stream()
                 .filter(waiter -> listing.stream()
+                        .filter(waiter.of())
                         .allMatch(server -> server.listing != null && server.listedNanos - waiter.since() >= 0))
                 .toList();
         if (!satisfied.isEmpty()) {

@@ -40,10 +40,8 @@ import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -210,8 +208,7 @@ public final class ManageCall {
     private RequestSink change(Call call, Operation.Manage manage, Reply reply) {
         List<Target> targets = locations.of(manage.model()).targets();
         List<FanOutTarget> servers = servers(targets, RepositoryUpstreams::loads);
-        Set<Upstream> upstreams = targets.stream().map(Target::upstream).collect(Collectors.toUnmodifiableSet());
-        Reply hooked = new ChangeReply(manage, reply, () -> catalogue.changed(upstreams));
+        Reply hooked = new ChangeReply(call, manage, targets, catalogue, reply);
         if (isSingleServer(servers, manage)) {
             return passed(call, manage, servers.getFirst().member().server(), manage.model(), hooked);
         }

@@ -38,6 +38,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** One view of several servers. */
 class CatalogueTest {
@@ -200,6 +201,56 @@ class CatalogueTest {
         assertThat(status.getCode()).isEqualTo(Status.Code.NOT_FOUND);
         assertThat(status.getDescription())
                 .isEqualTo("load of model 'm': done by 'a' (1 of 2), 'c'; failed on 'a' (1 of 2): no such model");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void load_isAnsweredWhenItsResultIsKnown(boolean overGrpc) throws Exception {
+        FakeV2Server server = overGrpc ? one : three;
+        server.models.put("m", "FP32");
+        Stage fleet =
+                fleet(Map.of("a", upstream(server)), Map.of("m", model(target("a", null))), HealthConfig.DEFAULT);
+        await().atMost(PATIENCE)
+                .until(() -> FleetStage.catalogue(fleet).readyModels().containsKey("m"));
+        for (int i = 0; i < 4; i++) {
+            assertThat(post(fleet, "/v2/repository/models/m/load", "").status()).isEqualTo(200);
+            assertThat(get(fleet, "/v2/models/m/ready").status()).as("loaded").isEqualTo(200);
+            assertThat(post(fleet, "/v2/repository/models/m/unload", "").status())
+                    .isEqualTo(200);
+            assertThat(get(fleet, "/v2/models/m/ready").status()).as("unloaded").isEqualTo(400);
+        }
+    }
+
+    @Test
+    void load_ofADiscoveredModel_isAnsweredWhenItIsRouted() throws Exception {
+        Stage fleet = fleet(
+                Map.of("a", TestConfigs.with(upstream(one), Map.of("discover", true)), "b", upstream(two)),
+                Map.of("inner", model(target("a", null))),
+                HealthConfig.DEFAULT);
+        await().atMost(PATIENCE).until(() -> one.calls("RepositoryIndex") > 0);
+        one.models.put("found", "FP32");
+        one.models.put("inner", "FP32");
+        assertThat(post(fleet, "/v2/repository/models/inner/load", "").status()).isEqualTo(200);
+        assertThat(get(fleet, "/v2/models/found").status()).isEqualTo(200);
+    }
+
+    @Test
+    void modelGoneOnOneServer_isServedByTheOther_andNotAskedForThere() throws Exception {
+        one.with("m", "FP32");
+        two.with("m", "FP32");
+        Stage fleet =
+                fleet(Map.of("a", upstream(one, two)), Map.of("m", model(target("a", null))), HealthConfig.DEFAULT);
+        await().atMost(PATIENCE)
+                .until(() -> FleetStage.catalogue(fleet).members().stream()
+                        .allMatch(member -> member.models().containsValue(true)));
+        one.ready.remove("m");
+        one.gone.add("m");
+        String request = "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1],\"data\":[1]}]}";
+        for (int i = 0; i < 20; i++) {
+            assertThat(post(fleet, "/v2/models/m/infer", request).status()).isEqualTo(200);
+        }
+        assertThat(one.calls("ModelInfer m")).as("asked until the check").isBetween(0, 19);
+        await().atMost(PATIENCE).until(() -> one.calls("ModelReady m") > 1);
     }
 
     @Test

@@ -81,6 +81,16 @@ public final class Cluster implements Upstream {
         return replicas.members();
     }
 
+    /**
+     * Checks the models of this name on all servers now: they were loaded or unloaded.
+     *
+     * @return completes when the results are known
+     * @throws java.util.concurrent.RejectedExecutionException if the gateway is shutting down
+     */
+    public CompletableFuture<Void> recheck(String model) {
+        return replicas.recheck(model);
+    }
+
     @Override
     public String name() {
         return name;
@@ -165,7 +175,7 @@ public final class Cluster implements Upstream {
         }
         TraceSpan span = shared.attempted(call, replica, model);
         TrackedStream stream = new TrackedStream(
-                shared, replica, span, permit, call.affinity() != Call.NO_AFFINITY, reply);
+                shared, replica, span, permit, model, call.affinity() != Call.NO_AFFINITY, reply);
         stream.open(replica.server(), span.propagated(call), model);
         return stream;
     }

@@ -12,6 +12,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,6 +52,16 @@ final class HealthChecker implements AutoCloseable {
 
     void start() {
         probe.start();
+    }
+
+    /** Checks the models of this name on the server now, on the loop. */
+    CompletableFuture<Void> recheck(String model) {
+        return models.recheck(model);
+    }
+
+    /** See {@link ModelHealthChecker#suspect}. */
+    void suspect(String model) {
+        models.suspect(model);
     }
 
     private Call call() {

@@ -11,10 +11,13 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -30,6 +33,8 @@ final class ModelHealthChecker {
     private static final long PUBLISH_DELAY_MILLIS = 20;
     /** Streams of one connection, which are written and read together. */
     private static final int HTTP2_BATCH = 8;
+    /** A server that goes on denying a model that it reports to be ready is not asked each time. */
+    private static final long SUSPECTED_MILLIS = 1_000;
 
     private final Replica replica;
     private final Checks checks;
@@ -37,6 +42,7 @@ final class ModelHealthChecker {
     private final ClusterResources resources;
     private final Supplier<Call> calls;
     private final Map<ModelRef, HealthThreshold> thresholds = new HashMap<>();
+    private final Set<String> suspected = new HashSet<>();
     private final Round first;
     private final Round again;
     private boolean publishing;
@@ -81,9 +87,51 @@ final class ModelHealthChecker {
         }
     }
 
-    private void note(ModelRef model, boolean ready) {
-        HealthThreshold threshold = thresholds.get(model);
-        if (threshold == null || !threshold.record(ready) || publishing) {
+    /**
+     * Probes the models of this name now. The results count at once, and earlier probes in flight do not.
+     *
+     * @return completes when the results are published, or without them if the server does not say
+     */
+    CompletableFuture<Void> recheck(String name) {
+        CompletableFuture<?>[] probes = models.get().stream()
+                .filter(model -> !closed && model.name().equals(name))
+                .map(this::recheck)
+                .toArray(CompletableFuture<?>[]::new);
+        return CompletableFuture.allOf(probes).thenRun(this::publish);
+    }
+
+    private CompletableFuture<Void> recheck(ModelRef model) {
+        CompletableFuture<Void> ended = new CompletableFuture<>();
+        send(new ModelProbe(model, new HealthThreshold(checks), () -> ended.complete(null)) {
+            @Override
+            void note(boolean ready) {
+                thresholds.put(model, threshold);
+                threshold.record(ready);
+            }
+        });
+        return ended;
+    }
+
+    /** The server has denied a model that is known to be ready on it: checks it now, but at most once a second. */
+    void suspect(String name) {
+        if (closed || !suspected.add(name)) {
+            return;
+        }
+        try {
+            resources.loop().schedule(() -> suspected.remove(name), SUSPECTED_MILLIS, TimeUnit.MILLISECONDS);
+            recheck(name);
+        } catch (RejectedExecutionException e) {
+            // The gateway is shutting down.
+            closed = true;
+        }
+    }
+
+    private void send(ModelProbe probe) {
+        replica.server().send(calls.get(), new UpstreamRequest.ModelReadyRequest(probe.model), probe);
+    }
+
+    private void note(ModelRef model, HealthThreshold threshold, boolean ready) {
+        if (thresholds.get(model) != threshold || !threshold.record(ready) || publishing) {
             return;
         }
         try {
@@ -160,7 +208,7 @@ final class ModelHealthChecker {
                 return;
             }
             for (ModelRef model : batch) {
-                replica.server().send(calls.get(), new UpstreamRequest.ModelReadyRequest(model), new ModelProbe(model));
+                send(new ModelProbe(model, Objects.requireNonNull(thresholds.get(model)), this::ended));
             }
         }
 
@@ -170,27 +218,37 @@ final class ModelHealthChecker {
                 next();
             }
         }
+    }
 
-        private final class ModelProbe extends ModelReadyReply {
-            private final ModelRef model;
+    /** The reply to one probe. */
+    private class ModelProbe extends ModelReadyReply {
+        final ModelRef model;
+        final HealthThreshold threshold;
+        private final Runnable ended;
 
-            ModelProbe(ModelRef model) {
-                this.model = model;
+        /** @param threshold the model's when the probe is sent */
+        ModelProbe(ModelRef model, HealthThreshold threshold, Runnable ended) {
+            this.model = model;
+            this.threshold = threshold;
+            this.ended = ended;
+        }
+
+        void note(boolean ready) {
+            ModelHealthChecker.this.note(model, threshold, ready);
+        }
+
+        @Override
+        void ready(boolean isReady) {
+            note(isReady);
+            ended.run();
+        }
+
+        @Override
+        void failed(OipException failure) {
+            if (failure.code() == ErrorCode.NOT_FOUND || unreachable(failure)) {
+                note(false);
             }
-
-            @Override
-            void ready(boolean isReady) {
-                note(model, isReady);
-                ended();
-            }
-
-            @Override
-            void failed(OipException failure) {
-                if (failure.code() == ErrorCode.NOT_FOUND || unreachable(failure)) {
-                    note(model, false);
-                }
-                ended();
-            }
+            ended.run();
         }
     }
 }

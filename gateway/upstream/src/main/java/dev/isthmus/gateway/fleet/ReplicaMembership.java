@@ -16,11 +16,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -137,6 +140,34 @@ final class ReplicaMembership implements AutoCloseable {
             }
             probe.completed();
         });
+    }
+
+    /**
+     * Checks the models of this name on all servers now.
+     *
+     * @throws RejectedExecutionException if the gateway is shutting down
+     */
+    CompletableFuture<Void> recheck(String model) {
+        return CompletableFuture.allOf(checkers(replica -> true)
+                .map(checker -> CompletableFuture.supplyAsync(() -> checker.recheck(model), resources.loop())
+                        .thenCompose(checked -> checked))
+                .toArray(CompletableFuture<?>[]::new));
+    }
+
+    /** This server has denied a model that is known to be ready on it. */
+    void suspect(Replica server, String model) {
+        try {
+            checkers(replica -> replica == server)
+                    .forEach(checker -> resources.loop().execute(() -> checker.suspect(model)));
+        } catch (RejectedExecutionException closing) {
+            LOG.debug("the gateway is shutting down");
+        }
+    }
+
+    private synchronized Stream<HealthChecker> checkers(Predicate<Replica> of) {
+        return members.values().stream()
+                .filter(member -> of.test(member.replica()))
+                .map(WatchedAddress::checker);
     }
 
     private boolean canEject() {

@@ -7,7 +7,9 @@ import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Tags;
@@ -129,6 +131,38 @@ public final class ReplicaSet implements AutoCloseable {
                 seen.reason(),
                 seen.models(),
                 replica.ejection().ejected(now));
+    }
+
+    /**
+     * Checks the models of this name on all servers now: they were loaded or unloaded.
+     *
+     * @return completes when the results are published
+     * @throws java.util.concurrent.RejectedExecutionException if the gateway is shutting down
+     */
+    CompletableFuture<Void> recheck(String model) {
+        return membership.recheck(model);
+    }
+
+    /** A server has answered a request for this model with a failure: if it says that it is gone, it is checked now. */
+    void answered(Replica replica, ModelRef model, OipException failure) {
+        if (denied(failure)
+                && !replica.readiness().models().isEmpty()
+                && replica.readiness().mayServe(model)) {
+            membership.suspect(replica, model.name());
+        }
+    }
+
+    /** Whether a server says that it does not have the model. */
+    static boolean denied(OipException failure) {
+        return failure.code() == ErrorCode.NOT_FOUND;
+    }
+
+    /** Whether this server has denied a model that is known to be ready on another one. */
+    boolean isElsewhere(Replica replica, ModelRef model, OipException failure) {
+        return denied(failure)
+                && all().stream()
+                        .anyMatch(other -> other != replica
+                                && Boolean.TRUE.equals(other.readiness().models().get(model)));
     }
 
     /**

@@ -13,10 +13,14 @@ record RetryPolicy(Retry config) {
     /** The end of Triton's message if a scheduler queue is full, after what names the request; over REST its status varies. */
     private static final String QUEUE_FULL = "Exceeds maximum queue size";
 
-    /** The reason to retry after a failure that came before any response; null if it must not be retried. */
+    /**
+     * The reason to retry after a failure that came before any response; null if it must not be retried.
+     *
+     * @param elsewhere whether the server has denied a model that another one has
+     */
     @Nullable
-    RetryOn reason(OipException failure, RepeatSafety repeat) {
-        RetryOn kind = kind(failure);
+    RetryOn reason(OipException failure, boolean elsewhere, RepeatSafety repeat) {
+        RetryOn kind = elsewhere ? RetryOn.UNSENT : kind(failure);
         boolean idempotentLoss = repeat == RepeatSafety.ALWAYS && kind == RetryOn.LOST;
         return kind != null
                         && repeat != RepeatSafety.NEVER

@@ -71,19 +71,19 @@ public final class SharedLookups<K, V> {
             then.accept(new LookupResult.Failure<>(
                     new OipException(ErrorCode.UNAVAILABLE, "too many concurrent model look-ups"), Duration.ZERO));
         } else {
-            waiters = new ArrayList<>();
-            waiters.add(then);
-            inFlight.put(key, waiters);
-            lookup.begin(found -> found(key, found));
+            List<Consumer<LookupResult<V>>> first = new ArrayList<>();
+            first.add(then);
+            inFlight.put(key, first);
+            lookup.begin(found -> found(key, first, found));
         }
     }
 
-    private void found(K key, LookupResult<V> found) {
-        put(key, found);
-        List<Consumer<LookupResult<V>>> waiters = inFlight.remove(key);
-        if (waiters != null) {
-            waiters.forEach(waiter -> waiter.accept(found));
+    private void found(K key, List<Consumer<LookupResult<V>>> waiters, LookupResult<V> found) {
+        if (inFlight.get(key) == waiters) {
+            inFlight.remove(key);
+            put(key, found);
         }
+        waiters.forEach(waiter -> waiter.accept(found));
     }
 
     /** Caches a result that was found by other means. */
@@ -93,8 +93,9 @@ public final class SharedLookups<K, V> {
         }
     }
 
-    /** Drops all cached results. */
+    /** Drops all cached results; look-ups in progress are neither joined nor cached. On the loop. */
     public void forgetAll() {
+        inFlight.clear();
         known.invalidateAll();
     }
 }

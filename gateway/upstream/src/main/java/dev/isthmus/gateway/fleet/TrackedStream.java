@@ -23,10 +23,11 @@ final class TrackedStream implements UpstreamStream {
             Replica replica,
             TraceSpan span,
             CircuitBreakers.CallPermit permit,
+            ModelRef model,
             boolean bound,
             Reply client) {
         this.permit = permit;
-        this.reply = new StreamReply(shared, replica, span, client, bound);
+        this.reply = new StreamReply(shared, replica, span, model, bound, client);
     }
 
     /** Opens the stream; the reply may end before this returns. */
@@ -80,8 +81,19 @@ final class TrackedStream implements UpstreamStream {
 
     /** Receives the server's responses. */
     private final class StreamReply extends TrackedReply {
-        StreamReply(AttemptResources shared, Replica replica, TraceSpan span, Reply client, boolean bound) {
+        private final ReplicaSet replicas;
+        private final ModelRef model;
+
+        StreamReply(
+                AttemptResources shared,
+                Replica replica,
+                TraceSpan span,
+                ModelRef model,
+                boolean bound,
+                Reply client) {
             super(shared, replica, span, client, shared.nanoTime().getAsLong(), bound);
+            this.replicas = shared.replicas();
+            this.model = model;
         }
 
         @Override
@@ -98,6 +110,9 @@ final class TrackedStream implements UpstreamStream {
             }
             responded();
             permit.responded();
+            if (response instanceof ReplyMessage.StreamError error) {
+                replicas.answered(replica(), model, error.failure());
+            }
             super.message(response);
         }
 
@@ -119,6 +134,7 @@ final class TrackedStream implements UpstreamStream {
 
         void fail(OipException failure, CallOutcome outcome) {
             end(outcome, failure);
+            replicas.answered(replica(), model, failure);
             super.fail(failure);
         }
     }

@@ -176,16 +176,19 @@ final class UpstreamCall implements Subscription {
                 && shared.retryPolicy().keeps(request);
     }
 
-    /** Why a failure before any response may be followed by another attempt; null if it may not. */
+    /** Why a server's failure before any response may be followed by another attempt; null if it may not. */
     @Nullable
-    RetryOn reason(OipException failure) {
+    RetryOn reason(Replica replica, OipException failure) {
         if (taken || request.begun()) {
             return null;
         }
         if (failure.processed() == Processed.REFUSED) {
             return resendable() ? RetryOn.UNSENT : null;
         }
-        return repeatable() ? shared.retryPolicy().reason(failure, request.repeat()) : null;
+        boolean elsewhere = permit != null
+                && tried.size() == 1
+                && shared.replicas().isElsewhere(replica, request.model(), failure);
+        return repeatable() ? shared.retryPolicy().reason(failure, elsewhere, request.repeat()) : null;
     }
 
     /** Whether its affinity decides which server gets it. */
@@ -235,6 +238,7 @@ final class UpstreamCall implements Subscription {
 
     /** An attempt has failed before any response. */
     void failedBeforeResponse(Attempt attempt, OipException failure, CallOutcome outcome) {
+        shared.replicas().answered(attempt.replica(), request.model(), failure);
         lost = lost == null ? new LostReplicas() : lost;
         lost.failed(attempt.replica(), failure);
         Attempt other = hedged == null ? null : hedged.other(attempt, current, outcome == CallOutcome.ANSWERED);
@@ -242,7 +246,7 @@ final class UpstreamCall implements Subscription {
         if (other != null) {
             return;
         }
-        RetryOn reason = reason(failure);
+        RetryOn reason = reason(attempt.replica(), failure);
         if (reason == null || !retry(reason, failure, outcome)) {
             failed(failure, outcome);
         }
@@ -250,7 +254,7 @@ final class UpstreamCall implements Subscription {
 
     private boolean retry(RetryOn reason, OipException failure, CallOutcome outcome) {
         Replica next = next();
-        if (next == null || suspected()) {
+        if (next == null || suspected() || (ReplicaSet.denied(failure) && tried.contains(next))) {
             return false;
         }
         boolean unread = failure.processed() == Processed.REFUSED;

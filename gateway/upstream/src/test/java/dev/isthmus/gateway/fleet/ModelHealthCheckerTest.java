@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
@@ -211,6 +212,48 @@ class ModelHealthCheckerTest {
         assertThat(seen()).isEmpty();
         round();
         assertThat(seen()).isEqualTo(Map.of(A, true, B, true));
+    }
+
+    @Test
+    void recheck_countsAtOnce_andEarlierProbesDoNot() {
+        round();
+        probe();
+        ReceivedRequest earlier = server.last();
+        CompletableFuture<Void> known = checker.recheck("a");
+        ReceivedRequest recheck = server.last();
+        assertThat(recheck).isNotSameAs(earlier);
+        assertThat(known).isNotDone();
+        respond(recheck, false);
+
+        assertThat(known).isDone();
+        assertThat(seen()).isEqualTo(Map.of(A, false, B, true));
+        respond(earlier, true);
+        pass(20);
+        assertThat(seen()).isEqualTo(Map.of(A, false, B, true));
+    }
+
+    @Test
+    void recheck_withoutAResult_endsAndChangesNothing() {
+        round();
+        CompletableFuture<Void> known = checker.recheck("a");
+        server.last().reply.fail(new OipException(ErrorCode.UNAUTHENTICATED, "no key"));
+
+        assertThat(known).isDone();
+        assertThat(seen()).isEqualTo(Map.of(A, true, B, true));
+        assertThat(checker.recheck("unknown")).isDone();
+    }
+
+    @Test
+    void suspectedModel_isCheckedOnceASecond() {
+        round();
+        int before = server.requests.size();
+        checker.suspect("a");
+        checker.suspect("a");
+        checker.suspect("b");
+        assertThat(server.requests).hasSize(before + 2);
+        pass(1_000);
+        checker.suspect("a");
+        assertThat(server.requests).hasSize(before + 3);
     }
 
     @Test

@@ -42,6 +42,19 @@ class SharedLookupsTest {
     }
 
     @Test
+    void lookUpFromBeforeAChange_isNeitherJoinedNorKept() {
+        shared.lookUp("a", searches::add, results::add);
+        shared.forgetAll();
+        shared.lookUp("a", searches::add, results::add);
+        assertThat(searches).hasSize(2);
+        searches.getFirst().accept(new LookupResult.Value<>(1, Duration.ofSeconds(2)));
+        assertThat(shared.known("a")).isEmpty();
+        searches.getLast().accept(seven());
+        assertThat(shared.known("a")).contains(seven());
+        assertThat(results).containsExactly(new LookupResult.Value<>(1, Duration.ofSeconds(2)), seven());
+    }
+
+    @Test
     void lookUps_tooMany_areRefused() {
         for (int i = 0; i < SharedLookups.MAX_LOOK_UPS; i++) {
             shared.lookUp("model " + i, searches::add, results::add);

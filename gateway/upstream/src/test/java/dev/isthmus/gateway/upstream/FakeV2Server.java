@@ -16,6 +16,8 @@ import dev.isthmus.proto.ModelStatisticsResponse;
 import dev.isthmus.proto.RepositoryIndexResponse;
 import dev.isthmus.proto.RepositoryModelLoadRequest;
 import dev.isthmus.proto.RepositoryModelLoadResponse;
+import dev.isthmus.proto.RepositoryModelUnloadRequest;
+import dev.isthmus.proto.RepositoryModelUnloadResponse;
 import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyResponse;
 import io.grpc.Metadata;
@@ -51,6 +53,9 @@ public final class FakeV2Server implements AutoCloseable {
     public final Set<String> ready = ConcurrentHashMap.newKeySet();
     /** The models that were loaded. */
     public final List<String> loaded = new CopyOnWriteArrayList<>();
+
+    /** Models that it no longer has, as inferences are told. */
+    public final Set<String> gone = ConcurrentHashMap.newKeySet();
 
     /** Whether it is ready itself. */
     public volatile boolean serverReady = true;
@@ -214,17 +219,28 @@ public final class FakeV2Server implements AutoCloseable {
             case "ModelInfer" -> {
                 ModelInferRequest request = ModelInferRequest.parseFrom(message);
                 count("ModelInfer " + request.getModelName());
-                yield ModelInferResponse.newBuilder()
+                yield gone.contains(request.getModelName()) ? null : ModelInferResponse.newBuilder()
                         .setModelName(request.getModelName())
                         .setId(request.getId())
                         .build();
             }
             case "RepositoryModelLoad" -> {
-                loaded.add(RepositoryModelLoadRequest.parseFrom(message).getModelName());
+                load(RepositoryModelLoadRequest.parseFrom(message).getModelName());
                 yield loads ? RepositoryModelLoadResponse.getDefaultInstance() : null;
+            }
+            case "RepositoryModelUnload" -> {
+                ready.remove(RepositoryModelUnloadRequest.parseFrom(message).getModelName());
+                yield RepositoryModelUnloadResponse.getDefaultInstance();
             }
             default -> null;
         };
+    }
+
+    private void load(String model) {
+        loaded.add(model);
+        if (loads && models.containsKey(model)) {
+            ready.add(model);
+        }
     }
 
     private static ModelMetadataResponse metadata(String model, String version, String datatype) {
@@ -288,8 +304,12 @@ public final class FakeV2Server implements AutoCloseable {
             return FakeRestServer.ok(entries.toString());
         }
         if (path.endsWith("/load")) {
-            loaded.add(parts[4]);
+            load(parts[4]);
             return loads ? FakeRestServer.ok("") : notFound();
+        }
+        if (path.endsWith("/unload")) {
+            ready.remove(parts[4]);
+            return FakeRestServer.ok("");
         }
         String model = parts[3];
         if (path.endsWith("/stats")) {

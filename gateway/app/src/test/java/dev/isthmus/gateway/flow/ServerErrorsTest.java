@@ -8,6 +8,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.upstream.FakeRestServer;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.NettyChannelBuilder;
 import io.micrometer.core.instrument.FunctionTimer;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -108,6 +110,34 @@ class ServerErrorsTest {
             long before = tries(gateway, good, "answered");
             infer(gateway, 20);
             assertThat(tries(gateway, good, "answered")).isEqualTo(before + 20);
+        }
+    }
+
+    @Test
+    void failedMessagesOfAStream_areErrorsOfTheServer_andAProblem() throws Exception {
+        try (FakeRestServer one = refusing(500);
+                FakeRestServer two = refusing(500);
+                Gateway gateway = inFrontOf(one, two)) {
+            ManagedChannel channel = NettyChannelBuilder.forAddress(
+                            "127.0.0.1", gateway.addresses().getFirst().getPort())
+                    .usePlaintext()
+                    .build();
+            try (Http1Client admin = client(gateway.adminAddress().orElseThrow().getPort())) {
+                GrpcClient stream = GrpcClient.open(channel, "ModelStreamInfer");
+                for (int i = 0; i < 4; i++) {
+                    stream.send(Infer.request("m", "a", 1).toByteArray());
+                    stream.response();
+                }
+                assertThat(JSON.readTree(admin.get("/debug/errors").response().text())
+                                .findValuesAsText("errors"))
+                        .containsExactly("2", "2");
+                await().atMost(PATIENCE)
+                        .untilAsserted(() -> assertThat(
+                                        admin.get("/problems").response().text())
+                                .contains("model_failing"));
+            } finally {
+                channel.shutdownNow();
+            }
         }
     }
 

@@ -78,6 +78,12 @@ public final class LiveCalls implements Layer {
         }
     }
 
+    /** A message is a request of its own. */
+    @Override
+    public void messageEnded(Exchange exchange) {
+        ended(exchange);
+    }
+
     private CallView[] keepOpen(long now) {
         return views.updateAndGet(
                 all -> Arrays.stream(all).filter(view -> !view.expired(now)).toArray(CallView[]::new));

@@ -109,6 +109,12 @@ public final class ServerErrors implements Layer {
         errors.add(failed);
     }
 
+    /** A message is a request of its own. */
+    @Override
+    public void messageEnded(Exchange exchange) {
+        ended(exchange);
+    }
+
     /** The call with this request id; null if it is not kept. */
     @Nullable
     EndedCall find(String requestId) {

@@ -59,6 +59,11 @@ public record Call(
         return new Call(other, deadlineNanos, headers, affinity, sequence, context);
     }
 
+    /** Returns the same call with another context. */
+    Call with(CallContext other) {
+        return new Call(operation, deadlineNanos, headers, affinity, sequence, other);
+    }
+
     /** Returns the same call with this affinity. */
     public Call withAffinity(long other) {
         return withAffinity(other, false);

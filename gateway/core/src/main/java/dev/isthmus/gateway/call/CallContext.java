@@ -30,6 +30,7 @@ public final class CallContext {
     private final ByteBufAllocator allocator;
     private final MemoryBudget.MemoryReservation memory;
     private final long startNanos;
+    private @Nullable CallContext stream;
 
     private @Nullable Principal principal;
     private @Nullable SocketAddress forwardedFor;
@@ -45,7 +46,6 @@ public final class CallContext {
     private int attempts;
     private List<String> retries = List.of();
     private long priority;
-
     private long requestBytes;
     private long responseBytes;
     private long requestNanos = NOT_YET;
@@ -57,8 +57,7 @@ public final class CallContext {
     /**
      * The context of a request whose head was received, or which failed before.
      *
-     * @param protocol null for a call that the gateway makes itself
-     * @param connection the client's connection; null for a call that the gateway makes itself
+     * @param protocol null for a call that the gateway makes itself, as is the client's connection
      * @param headers all header fields that the client sent, for routing and policies
      * @param loop event loop of the client's connection: every callback of the call runs on it
      * @param memory counts the bytes that the call holds
@@ -85,6 +84,17 @@ public final class CallContext {
     public static CallContext internal(EventLoop loop, ByteBufAllocator allocator) {
         return new CallContext(
                 null, null, HeaderFields.NONE, loop, allocator, MemoryBudget.MemoryReservation.UNCOUNTED, 0);
+    }
+
+    /** The context of a message of this stream: it has the same client, ids, memory and span. */
+    CallContext ofMessage(long now) {
+        CallContext message = new CallContext(protocol, connection, headers, loop, allocator, memory, now);
+        message.stream = this;
+        message.principal = principal;
+        message.forwardedFor = forwardedFor;
+        message.identified(requestId, sendsId);
+        message.span = span;
+        return message;
     }
 
     /** The client's protocol; null for a call that the gateway makes itself. */
@@ -214,15 +224,15 @@ public final class CallContext {
     }
 
     /**
-     * The key of the route: a configured name or pattern, or the key that unconfigured models share; {@link #NO_ROUTE}
-     * for calls that name no model.
+     * The key of the route: a configured name or pattern, or that of all unconfigured models; else {@link #NO_ROUTE}.
      */
     public String route() {
         return route;
     }
 
     /**
-     * A target was chosen. With a fallback or in a stream there may be several: the last one counts.
+     * A target was chosen. With a fallback there may be several, and a stream has those of its messages: the last one
+     * counts.
      *
      * @param name of the target on its route
      */
@@ -230,6 +240,9 @@ public final class CallContext {
         target = name;
         upstream = chosen;
         served = model;
+        if (stream != null) {
+            stream.sentTo(name, chosen, model);
+        }
     }
 
     /** The name of the target that the call was sent to, as routing calls it; empty if it was sent to none. */
@@ -259,6 +272,14 @@ public final class CallContext {
 
     /** The request is sent to a server, as a first attempt or a retry. */
     public void attempted(String address) {
+        streamedTo(address);
+        if (stream != null) {
+            stream.attempted(address);
+        }
+    }
+
+    /** It is sent over a stream to a server, which is an attempt of the whole call. */
+    public void streamedTo(String address) {
         server = address;
         attempts++;
     }
@@ -329,8 +350,7 @@ public final class CallContext {
     }
 
     /**
-     * Nanoseconds from the end of the request to the start of the response, which may be an error; {@link #NOT_YET} if
-     * either is missing or the response started first.
+     * Nanoseconds from the end of the request to the response or error; {@link #NOT_YET} if it began first, or not.
      */
     public long upstreamNanos() {
         return requestNanos < 0 || responseNanos < requestNanos ? NOT_YET : responseNanos - requestNanos;
@@ -356,10 +376,7 @@ public final class CallContext {
 
     /** The client cancelled the call. No effect if the call has already failed. */
     public void cancelled() {
-        if (code == null) {
-            code = ErrorCode.CANCELLED;
-            reason = "the client cancelled the call";
-        }
+        failed(new OipException(ErrorCode.CANCELLED, "the client cancelled the call"));
     }
 
     /** The error code of the call; null if it has not failed. */

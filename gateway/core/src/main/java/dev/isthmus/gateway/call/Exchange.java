@@ -24,6 +24,8 @@ public final class Exchange extends ExchangeState implements Reply {
     private boolean targeted;
     private boolean responding;
     private @Nullable OipException failureInResponse;
+    /** When a message of a stream was responded to, last. */
+    private long respondedNanos = CallContext.NOT_YET;
 
     Exchange(
             Layers layers,
@@ -52,13 +54,20 @@ public final class Exchange extends ExchangeState implements Reply {
      * @param reply receives its response
      */
     public Exchange ofMessage(Call message, ExchangeHandler behind, Reply reply) {
-        return new Exchange(layers, behind, message, context, this, reply);
+        CallContext own = context.ofMessage(layers.now());
+        return new Exchange(layers, behind, message.with(own), own, this, reply);
+    }
+
+    /** A message of this stream, of which nothing is known, has failed. */
+    public void rejectMessage(OipException refusal, Reply reply) {
+        ExchangeHandler none = exchange -> RequestSink.ENDED;
+        new Exchange(layers, none, null, context.ofMessage(layers.now()), this, reply).fail(refusal);
     }
 
     /** Opens it: what refuses it fails the reply. */
     public void open() {
+        context.began(call().operation());
         if (stream == null) {
-            context.began(call().operation());
             notify(layers.began, Layer::began);
         }
         request.openFrom(0);
@@ -101,12 +110,13 @@ public final class Exchange extends ExchangeState implements Reply {
         }
         cancelled = true;
         excuseTarget();
-        if (stream == null) {
-            context.cancelled();
-        }
+        context.cancelled();
         finish();
         request.cancelBehind();
-        reportEnd();
+        // What a stream leaves unanswered, though its client has not cancelled it, has no outcome.
+        if (stream == null || stream.cancelled) {
+            reportEnd();
+        }
     }
 
     /** Whether it waits for the decision of a layer. */
@@ -227,6 +237,9 @@ public final class Exchange extends ExchangeState implements Reply {
             failsInResponse(error.failure());
         }
         if (stream != null) {
+            respondedNanos = layers.now();
+            context.responseBegan(respondedNanos);
+            context.responseSent(message.size());
             client.message(message);
             return;
         }
@@ -293,11 +306,9 @@ public final class Exchange extends ExchangeState implements Reply {
             // The client did not read.
             excuseTarget();
         }
-        if (stream == null) {
-            // Before the text is replaced: operators see the full one.
-            context.failed(reason);
-            context.responseBegan(layers.now());
-        }
+        // Before the text is replaced: operators see the full one.
+        context.failed(reason);
+        context.responseBegan(layers.now());
         finish();
         try {
             client.fail(stream == null ? layers.failure(this, reason) : reason);
@@ -308,14 +319,19 @@ public final class Exchange extends ExchangeState implements Reply {
 
     private void finish() {
         finished = true;
+        if (failureInResponse != null && !(isCall() && call().operation() instanceof Operation.InferStream)) {
+            context.failed(failureInResponse);
+        }
         endTarget(failureInResponse == null ? failure : failureInResponse);
         notify(layers.finished, Layer::finished);
         request.finish();
     }
 
     private void reportEnd() {
-        if (stream == null && context.ended(layers.now())) {
-            notify(layers.ended, Layer::ended);
+        // That its last response was the last one, a server may say only later.
+        boolean answered = stream != null && failure == null && respondedNanos != CallContext.NOT_YET;
+        if (context.ended(answered ? respondedNanos : layers.now())) {
+            notify(stream == null ? layers.ended : layers.messageEnded, stream == null ? Layer::ended : Layer::messageEnded);
         }
     }
 }

@@ -136,9 +136,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     public void data(ByteBuf part) {
         int length = part.readableBytes();
         exchange.bytes += length;
-        if (exchange.stream == null) {
-            exchange.context.received(length);
-        }
+        exchange.context.received(length);
         if (!exchange.finished) {
             try {
                 layers.data(exchange, part);
@@ -170,9 +168,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
 
     @Override
     public void end() {
-        if (exchange.stream == null) {
-            exchange.context.requestComplete(layers.now());
-        }
+        exchange.context.requestComplete(layers.now());
         if (exchange.finished) {
             return;
         }

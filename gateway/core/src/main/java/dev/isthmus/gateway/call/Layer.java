@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * {@link Slot} of the {@link Exchange}. A method that is not overridden costs nothing.
  *
  * <p>A call is any request of a client. A request that is one message of a stream ({@code ModelStreamInfer}) has an
- * exchange of its own, whose {@link Exchange#stream()} is that of the stream: it passes {@link #open} to {@link
- * #finished}, but for {@link #message} and {@link #failure}, which see what the client gets on the exchange of the
+ * exchange and a context of its own, whose {@link Exchange#stream()} is that of the stream: it passes {@link #open} to
+ * {@link #finished} and {@link #messageEnded}, but for {@link #message} and {@link #failure}, which see what the client gets on the exchange of the
  * stream.
  *
  * <p>Methods run on the event loop of the call and must not block. An {@link OipException} refuses the call; any other
@@ -144,6 +144,12 @@ public interface Layer {
 
     /** The response was written. Called exactly once, after {@link #finished}; not for messages of a stream. */
     default void ended(Exchange exchange) {}
+
+    /**
+     * A message of a stream, with a context of its own, has ended. Called at most once, after {@link #finished}: not for
+     * one that was not answered when its stream ended well.
+     */
+    default void messageEnded(Exchange exchange) {}
 
     /** No call passes it any more. Called once, for a layer that a {@link LayerFactory} has created. */
     default void close() {}

@@ -45,6 +45,7 @@ public final class Layers implements Service {
     final Layer[] responding;
     final Layer[] finished;
     final Layer[] ended;
+    final Layer[] messageEnded;
 
     /**
      * The layers of one configuration.
@@ -79,6 +80,7 @@ public final class Layers implements Service {
         failure = inReverse(overriding("failure"));
         finished = inReverse(overriding("finished"));
         ended = inReverse(overriding("ended"));
+        messageEnded = inReverse(overriding("messageEnded"));
     }
 
     private Counter faults(Layer layer) {

@@ -7,6 +7,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.protobuf.StreamedResponse;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The requests of a client's stream to one model, and their responses. If the server's stream fails, so does each
@@ -142,9 +143,20 @@ final class ModelSubstream implements Reply {
         return flow.call().hasDeadline() && System.nanoTime() - flow.call().deadlineNanos() >= 0;
     }
 
-    /** The client's stream has ended. */
-    void cancel() {
-        pending.end();
+    /**
+     * The client's stream has ended.
+     *
+     * @param failure that it has ended with; null if the client has cancelled it
+     */
+    void cancel(@Nullable OipException failure) {
+        if (failure == null) {
+            pending.end();
+        } else {
+            pending.unfinished().forEach(request -> {
+                request.exchange().excuseTarget();
+                request.exchange().fail(failure);
+            });
+        }
         stream.cancel();
     }
 }

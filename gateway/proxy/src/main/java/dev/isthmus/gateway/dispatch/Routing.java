@@ -35,9 +35,7 @@ final class Routing implements Layer {
         ModelRef model = operation.requestedModel();
         if (model != null) {
             Route route = routes.find(model);
-            if (exchange.stream() == null) {
-                exchange.context().routed(keys.of(route, model));
-            }
+            exchange.context().routed(keys.of(route, model));
             if (operation instanceof Operation.Infer || operation instanceof Operation.Generate) {
                 Route required = RoutingTable.required(route, model);
                 new RoutedCall(exchange, required, model, policies.of(required), access);

@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.RequestAttributes;
@@ -79,7 +80,7 @@ final class StreamCallFlow implements RequestSink {
             outline = ProtobufReader.outline(message);
         } catch (OipException malformed) {
             message.release();
-            client.message(new ReplyMessage.StreamError(malformed, ""));
+            reject(malformed, "");
             return;
         }
         StreamedCall request;
@@ -88,7 +89,7 @@ final class StreamCallFlow implements RequestSink {
             request = new StreamedCall(this, client, call.withOperation(infer), outline);
         } catch (OipException malformed) {
             message.release();
-            client.message(new ReplyMessage.StreamError(malformed, outline.id()));
+            reject(malformed, outline.id());
             return;
         }
         request.begin(message);
@@ -96,6 +97,12 @@ final class StreamCallFlow implements RequestSink {
             // Messages behind it wait too, so that order is kept.
             undecided = request;
         }
+    }
+
+    /** A message is no request; the stream continues. */
+    private void reject(OipException malformed, String id) {
+        client.rejectMessage(malformed, Reply.DISCARDING);
+        client.message(new ReplyMessage.StreamError(malformed, id));
     }
 
     /** The layers have let a request pass, or have refused it. */
@@ -170,9 +177,11 @@ final class StreamCallFlow implements RequestSink {
         ProtobufReader.Outline outline = streamed.outline();
         Target target = selection.target();
         Call withAffinity = call.withAffinity(selection.affinity(), selection.sequence());
-        RoutedCall.of(streamed.exchange()).sendingUncopied(call);
-        substream(withAffinity, target, outline.model(), streamed)
-                .send(target.model(), outline.id(), outline.emptyFinal(), message);
+        RoutedCall routed = RoutedCall.of(streamed.exchange());
+        routed.sendingUncopied(call);
+        UpstreamStream stream = substream(withAffinity, target, outline.model(), streamed);
+        Call own = streamed.exchange().call().withAffinity(selection.affinity(), selection.sequence());
+        streamed.send(own.within(routed.route().config().timeout()), stream, target.model(), message);
     }
 
     private RequestAttributes attributes(ProtobufReader.Outline outline) {
@@ -245,7 +254,7 @@ final class StreamCallFlow implements RequestSink {
     public void cancel() {
         if (!callEnded) {
             callEnded = true;
-            cancelSubstreams();
+            cancelSubstreams(null);
         }
     }
 
@@ -282,7 +291,8 @@ final class StreamCallFlow implements RequestSink {
         }
     }
 
-    private void cancelSubstreams() {
+    /** @param failure that the requests fail with; null for that of the client's stream */
+    private void cancelSubstreams(@Nullable OipException failure) {
         List<ModelSubstream> remaining = new ArrayList<>(substreams.values());
         substreams.clear();
         held.forEach(ByteBuf::release);
@@ -290,7 +300,7 @@ final class StreamCallFlow implements RequestSink {
         if (undecided != null) {
             undecided.exchange().request().cancel();
         }
-        remaining.forEach(ModelSubstream::cancel);
+        remaining.forEach(each -> each.cancel(failure));
     }
 
     private void completeIfDone() {
@@ -303,7 +313,7 @@ final class StreamCallFlow implements RequestSink {
     void fail(OipException failure) {
         if (!callEnded) {
             callEnded = true;
-            cancelSubstreams();
+            cancelSubstreams(failure);
             client.fail(failure);
         }
     }

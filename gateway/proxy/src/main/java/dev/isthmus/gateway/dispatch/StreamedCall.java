@@ -5,7 +5,10 @@ import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +21,8 @@ final class StreamedCall extends ForwardingReply {
     private final StreamCallFlow flow;
     private final ProtobufReader.Outline outline;
     private final Exchange exchange;
+    /** Over which it was sent. */
+    private UpstreamStream sentOver = UpstreamStream.ENDED;
 
     /**
      * A request that was received.
@@ -51,13 +56,24 @@ final class StreamedCall extends ForwardingReply {
         exchange.request().end();
     }
 
+    /** Sends it, with its model's name at the server. */
+    void send(Call call, UpstreamStream stream, ModelRef model, InferMessage message) {
+        sentOver = stream;
+        stream.send(call, model, id(), outline.emptyFinal(), message);
+    }
+
     @Override
-    public void complete() {}
+    public void complete() {
+        sentOver.ended(exchange.context().upstreamNanos(), null);
+    }
 
     @Override
     public void fail(OipException failure) {
-        super.message(new ReplyMessage.StreamError(failure, id()));
-        flow.decided(this);
+        sentOver.ended(exchange.context().upstreamNanos(), failure);
+        if (!flow.callEnded()) {
+            super.message(new ReplyMessage.StreamError(failure, id()));
+            flow.decided(this);
+        }
     }
 
     /** The request behind the layers. */

@@ -133,6 +133,34 @@ class AccessLogTest {
     }
 
     @Test
+    void failedMessagesOfAStream_haveLines() throws Exception {
+        start(Map.of());
+        ManagedChannel channel = NettyChannelBuilder.forAddress(
+                        "127.0.0.1", gateway().addresses().getFirst().getPort())
+                .usePlaintext()
+                .build();
+        try {
+            GrpcClient stream = GrpcClient.open(channel, "ModelStreamInfer");
+            for (String model : List.of("m", "lost", "unknown")) {
+                stream.send(Infer.request(model, "a", 1).toByteArray());
+                stream.response();
+            }
+            stream.end();
+            assertThat(stream.status().isOk()).isTrue();
+        } finally {
+            channel.shutdownNow();
+        }
+        List<JsonNode> lines = lines(3);
+        assertThat(lines).extracting(each -> each.path("operation").asText()).containsOnly("infer_stream");
+        assertThat(lines).extracting(each -> each.path("code").asText()).containsExactly(
+                "UNAVAILABLE", "NOT_FOUND", "OK");
+        assertThat(lines).extracting(each -> each.path("model").asText()).containsExactly("lost", "unknown", "");
+        assertThat(lines.getFirst().path("upstream").asText()).isEqualTo("gone");
+        assertThat(lines).extracting(each -> each.path("request_id").asText()).containsOnly(
+                lines.getLast().path("request_id").asText());
+    }
+
+    @Test
     void inference_hasTheFactsOfTheCall() throws Exception {
         start(Map.of("headers", List.of("user-agent", "x-tenant")));
         String body = Infer.json("a", 7);

@@ -19,6 +19,7 @@ import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Timer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.time.Duration;
@@ -253,6 +254,67 @@ class StreamedTrafficTest {
             assertThat(count(stage, "server_error")).isEqualTo(20);
             assertThat(count(stage, "ok")).isZero();
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Flow.class,
+            names = {"MODEL_STREAM", "INFER_EVENTS", "GENERATE_EVENTS"})
+    void errorsWithinAResponse_countForTheModel(Flow flow) throws Exception {
+        try (Stage stage = stage(flow, Map.of())) {
+            flow.send(stage, "good", 3);
+            flow.send(stage, ERROR, 5);
+            await().atMost(PATIENCE).untilAsserted(() -> {
+                assertThat(calls(stage, "OK")).isEqualTo(3);
+                assertThat(calls(stage, "UNKNOWN")).isEqualTo(5);
+            });
+        }
+    }
+
+    @Test
+    void requestsOfAStream_countForTheServer() throws Exception {
+        try (Stage stage = stage(Flow.MODEL_STREAM, Map.of())) {
+            Flow.MODEL_STREAM.send(stage, "good", 3);
+            Flow.MODEL_STREAM.send(stage, ERROR, 5);
+            // Each stream is an attempt, too.
+            await().atMost(PATIENCE).untilAsserted(() -> {
+                assertThat(attempts(stage, "answered")).isEqualTo(3 + 2);
+                assertThat(attempts(stage, "error")).isEqualTo(5);
+            });
+        }
+    }
+
+    @Test
+    void unreadableMessage_isARefusedRequest() throws Exception {
+        try (Stage stage = stage(Flow.MODEL_STREAM, Map.of())) {
+            GrpcClient client = GrpcClient.open(stage.channel(), STREAM);
+            client.send(new byte[] {-1});
+            assertThat(Infer.envelope(client.response()).getErrorMessage()).isNotEmpty();
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            assertThat(stage.proxy()
+                            .meters()
+                            .get("isthmus.requests.refused")
+                            .tag("code", "INVALID_ARGUMENT")
+                            .counter()
+                            .count())
+                    .isEqualTo(1);
+        }
+    }
+
+    private static long calls(Stage stage, String code) {
+        return stage.proxy().meters().find("isthmus.requests").tags("model", "m", "code", code).timers().stream()
+                .mapToLong(Timer::count)
+                .sum();
+    }
+
+    private static double attempts(Stage stage, String outcome) {
+        return stage.proxy()
+                .meters()
+                .get("isthmus.endpoint.requests")
+                .tag("outcome", outcome)
+                .functionTimer()
+                .count();
     }
 
     @ParameterizedTest

@@ -35,4 +35,12 @@ public final class ReloadableAccessLog extends Reloadable<AccessLogConfig, Acces
             log.log(call);
         }
     }
+
+    /** A message has a line if it has failed: streams may have any number of them. */
+    @Override
+    public void messageEnded(Exchange exchange) {
+        if (exchange.failure() != null) {
+            ended(exchange);
+        }
+    }
 }

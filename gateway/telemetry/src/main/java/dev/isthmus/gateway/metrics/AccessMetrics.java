@@ -3,6 +3,7 @@ package dev.isthmus.gateway.metrics;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.oip.ErrorCode;
@@ -89,7 +90,10 @@ public final class AccessMetrics implements Layer {
             if (code == ErrorCode.RESOURCE_EXHAUSTED && call.upstream().isEmpty()) {
                 limited.increment();
             }
-            bytes.increment((double) call.requestBytes());
+            if (!(call.operation() instanceof Operation.InferStream)) {
+                // Its messages have them.
+                bytes.increment((double) call.requestBytes());
+            }
         }
     }
 
@@ -143,6 +147,12 @@ public final class AccessMetrics implements Layer {
         if (!principal.name().isEmpty()) {
             caller(principal.name()).ended(call);
         }
+    }
+
+    /** A message is a request of its own. */
+    @Override
+    public void messageEnded(Exchange exchange) {
+        ended(exchange);
     }
 
     private CallerMeters caller(String name) {

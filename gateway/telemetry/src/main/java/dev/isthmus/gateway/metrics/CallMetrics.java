@@ -119,10 +119,22 @@ public final class CallMetrics implements Layer {
             return;
         }
         active(protocol).decrement();
+        route(call.route()).ended();
+        count(call, protocol);
+    }
+
+    /** A message is a request of its own. */
+    @Override
+    public void messageEnded(Exchange exchange) {
+        CallContext message = exchange.context();
+        if (message.protocol() != null) {
+            count(message, message.protocol());
+        }
+    }
+
+    private void count(CallContext call, ClientProtocol protocol) {
         OperationKind kind = OperationKind.of(call.operation());
-        RouteMeters route = route(call.route());
-        route.ended();
-        if (!ended(call, route.of(protocol, kind))) {
+        if (!ended(call, route(call.route()).of(protocol, kind))) {
             overflow.increment();
             ended(call, other.of(protocol, kind));
         }

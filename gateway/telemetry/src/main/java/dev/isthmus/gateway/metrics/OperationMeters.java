@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.FunctionTimer;
@@ -102,8 +103,11 @@ final class OperationMeters {
             return false;
         }
         ExemplarSpan.record(timer, call.totalNanos(), call.span());
-        requestBytes.add(call.requestBytes());
-        responseBytes.add(call.responseBytes());
+        if (!(call.operation() instanceof Operation.InferStream)) {
+            // Its messages have them.
+            requestBytes.add(call.requestBytes());
+            responseBytes.add(call.responseBytes());
+        }
         reading.record(call.requestNanos());
         waiting.record(call.upstreamNanos());
         writing.record(call.responseWriteNanos());

@@ -137,6 +137,17 @@ final class RecordedSpan implements TraceSpan {
         export(CallAttributes.name(call), CallAttributes.of(call, cached), status, startNanos + call.totalNanos());
     }
 
+    /** A message of this call, a stream, has ended. */
+    void messageEnded(CallContext message) {
+        new RecordedSpan(
+                        trace,
+                        HexIds.random64(),
+                        trace.context(spanId),
+                        SpanSubject.OF_MESSAGE,
+                        message.startNanos())
+                .ended(message);
+    }
+
     private void export(String name, Attributes attributes, StatusData status, long endNanos) {
         trace.export()
                 .add(new FinishedSpan(

@@ -60,4 +60,12 @@ public final class ReloadableTracing extends Reloadable<CallTracer.TracerSetting
             recorded.ended(call);
         }
     }
+
+    @Override
+    public void messageEnded(Exchange exchange) {
+        CallContext message = exchange.context();
+        if (message.span() instanceof RecordedSpan recorded) {
+            recorded.messageEnded(message);
+        }
+    }
 }

@@ -7,17 +7,13 @@ import io.opentelemetry.api.trace.SpanKind;
 
 /** What a span describes. */
 sealed interface SpanSubject {
-    SpanSubject OF_CALL = new OfCall();
+    SpanSubject OF_CALL = new OfCall(SpanKind.SERVER);
+    SpanSubject OF_MESSAGE = new OfCall(SpanKind.INTERNAL);
 
     SpanKind kind();
 
-    /** A call of a client; its context describes it. */
-    record OfCall() implements SpanSubject {
-        @Override
-        public SpanKind kind() {
-            return SpanKind.SERVER;
-        }
-    }
+    /** A call of a client, or a message of one; its context describes it. */
+    record OfCall(SpanKind kind) implements SpanSubject {}
 
     /** One attempt of a call or copy, at a server or in this process. */
     record OfAttempt(Operation operation, AttemptTarget target) implements SpanSubject {

@@ -89,7 +89,7 @@ final class OutlierDetector {
         long calls = -replica.counts().boundErrors();
         long failed = calls;
         for (CallOutcome outcome : CallOutcome.values()) {
-            long count = replica.counts().requests(outcome).count();
+            long count = replica.counts().calls(outcome);
             switch (outcome) {
                 case ANSWERED -> calls += count;
                 case ERROR, UNAVAILABLE, FAILED -> {

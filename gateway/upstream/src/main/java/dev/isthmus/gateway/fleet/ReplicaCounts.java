@@ -1,11 +1,14 @@
 package dev.isthmus.gateway.fleet;
 
 import java.util.Locale;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
 /** Counts the requests to one server, its checks, and how long they took. Thread-safe. */
 final class ReplicaCounts {
     private final DurationSum[] requests = sums(CallOutcome.values().length);
+    /** Those of the requests that were messages of streams. */
+    private final AtomicLongArray streamed = new AtomicLongArray(CallOutcome.values().length);
     private final DurationSum[] checks = sums(CheckResult.values().length);
 
     private final LongAdder boundErrors = new LongAdder();
@@ -62,6 +65,19 @@ final class ReplicaCounts {
     @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enum
     DurationSum requests(CallOutcome outcome) {
         return requests[outcome.ordinal()];
+    }
+
+    /** A request that was a message of a stream has ended. */
+    @SuppressWarnings("EnumOrdinal") // as above
+    void streamed(CallOutcome outcome, long nanos) {
+        streamed.incrementAndGet(outcome.ordinal());
+        requests(outcome).add(nanos);
+    }
+
+    /** The number of requests that were no messages of streams. */
+    @SuppressWarnings("EnumOrdinal") // as above
+    long calls(CallOutcome outcome) {
+        return requests(outcome).count() - streamed.get(outcome.ordinal());
     }
 
     @SuppressWarnings("EnumOrdinal") // as above

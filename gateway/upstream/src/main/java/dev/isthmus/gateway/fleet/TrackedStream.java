@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /** A bidirectional stream to one server; it is never moved to another. */
 final class TrackedStream implements UpstreamStream {
+    private final AttemptResources shared;
+    private final TraceSpan span;
     private final StreamReply reply;
     private final CircuitBreakers.CallPermit permit;
     private UpstreamStream stream = UpstreamStream.ENDED;
@@ -26,6 +28,8 @@ final class TrackedStream implements UpstreamStream {
             ModelRef model,
             boolean bound,
             Reply client) {
+        this.shared = shared;
+        this.span = span;
         this.permit = permit;
         this.reply = new StreamReply(shared, replica, span, model, bound, client);
     }
@@ -47,8 +51,17 @@ final class TrackedStream implements UpstreamStream {
     }
 
     @Override
-    public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
-        stream.send(model, id, emptyFinal, message);
+    public void send(Call request, ModelRef model, String id, boolean emptyFinal, InferMessage message) {
+        request.context().streamedTo(reply.replica().label());
+        stream.send(request, model, id, emptyFinal, message);
+    }
+
+    /** Counts it, but not for the ejection of the server: errors within a stream have no status. */
+    @Override
+    public void ended(long nanos, @Nullable OipException failure) {
+        CallOutcome outcome = failure == null ? CallOutcome.ANSWERED : CallOutcome.of(failure, false);
+        reply.replica().counts().streamed(outcome, nanos);
+        shared.metrics().attempted(outcome, nanos, span);
     }
 
     @Override

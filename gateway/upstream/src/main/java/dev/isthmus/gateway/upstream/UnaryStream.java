@@ -24,7 +24,8 @@ public final class UnaryStream implements UpstreamStream {
     private static final int MAX_WAITING = 16;
     private static final Map<String, Parameter> FINAL = Map.of(StreamParameters.FINAL, new Parameter.Bool(true));
 
-    private record PendingMessage(ModelRef model, String id, boolean emptyFinal, InferMessage message, long bytes) {}
+    private record PendingMessage(
+            Call call, ModelRef model, String id, boolean emptyFinal, InferMessage message, long bytes) {}
 
     private final Upstream upstream;
     private final Call call;
@@ -46,13 +47,13 @@ public final class UnaryStream implements UpstreamStream {
     }
 
     @Override
-    public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
+    public void send(Call request, ModelRef model, String id, boolean emptyFinal, InferMessage message) {
         if (closed || ended) {
             message.release();
             return;
         }
         long bytes = message.bytes();
-        waiting.add(new PendingMessage(model, id, emptyFinal, message, bytes));
+        waiting.add(new PendingMessage(request, model, id, emptyFinal, message, bytes));
         waitingBytes += bytes;
         next();
     }
@@ -103,7 +104,8 @@ public final class UnaryStream implements UpstreamStream {
             inFlightBytes = first.bytes();
             inFlight = true;
             UpstreamRequest request = new UpstreamRequest.InferenceRequest(first.model(), first.message(), true);
-            subscription = upstream.send(call, request, new UnaryReply(first)).cancelIf(closed);
+            subscription = upstream.send(first.call(), request, new UnaryReply(first))
+                    .cancelIf(closed);
         }
         draining = false;
         if (ended && !inFlight && !closed && waiting.isEmpty()) {

@@ -1,8 +1,11 @@
 package dev.isthmus.gateway.upstream;
 
+import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A stream of requests to one model of an upstream, whose responses arrive at the reply it was opened with. When a
@@ -13,7 +16,7 @@ public interface UpstreamStream extends Subscription {
     /** A stream that failed before it began. */
     UpstreamStream ENDED = new UpstreamStream() {
         @Override
-        public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
+        public void send(Call call, ModelRef model, String id, boolean emptyFinal, InferMessage message) {
             message.release();
         }
 
@@ -32,12 +35,21 @@ public interface UpstreamStream extends Subscription {
     /**
      * Sends a request.
      *
+     * @param call the request as a call, with a context of its own
      * @param id of the request, for reporting its failure
      * @param emptyFinal whether the last response must be marked as such, and a response without tensors must follow if
      *     there may be several; if the server does so itself, the message says so
      * @param message on the upstream's wire, taken
      */
-    void send(ModelRef model, String id, boolean emptyFinal, InferMessage message);
+    void send(Call call, ModelRef model, String id, boolean emptyFinal, InferMessage message);
+
+    /**
+     * A request that was sent has ended.
+     *
+     * @param nanos until its first response, or its failure
+     * @param failure null if it has not failed
+     */
+    default void ended(long nanos, @Nullable OipException failure) {}
 
     /** Ends the requests; the reply completes after the last response. */
     void end();

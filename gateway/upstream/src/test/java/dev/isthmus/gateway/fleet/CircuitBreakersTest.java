@@ -171,8 +171,8 @@ class CircuitBreakersTest {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = new ClientReply();
             UpstreamStream stream = bench.cluster().inferStream(bench.call(), FleetBench.MODEL, seen);
-            stream.send(FleetBench.MODEL, "", false, bench.message(10));
-            stream.send(FleetBench.MODEL, "", false, bench.message(10));
+            stream.send(bench.call(), FleetBench.MODEL, "", false, bench.message(10));
+            stream.send(bench.call(), FleetBench.MODEL, "", false, bench.message(10));
             assertThat(bench.onlyNew(List.of()).sent).isEqualTo(2);
             assertThat(bench.gauge("isthmus.upstream.under.way")).isEqualTo(1);
             bench.onlyNew(List.of()).fail(ErrorCode.UNAVAILABLE, Processed.NO);

@@ -86,7 +86,7 @@ public final class FakeUpstream implements Upstream {
         }
 
         @Override
-        public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
+        public void send(Call request, ModelRef model, String id, boolean emptyFinal, InferMessage message) {
             sent++;
             message.release();
         }

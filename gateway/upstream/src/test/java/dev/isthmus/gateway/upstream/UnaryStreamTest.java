@@ -15,18 +15,16 @@ import org.junit.jupiter.api.Test;
 
 class UnaryStreamTest {
     private final FakeUpstream upstream = new FakeUpstream();
-    private final UnaryStream stream = new UnaryStream(
-            upstream,
-            new Call(
-                    new Operation.InferStream(false),
-                    Call.NO_DEADLINE,
-                    Map.of(),
-                    new EmbeddedChannel().eventLoop(),
-                    ByteBufAllocator.DEFAULT),
-            Reply.DISCARDING);
+    private final Call call = new Call(
+            new Operation.InferStream(false),
+            Call.NO_DEADLINE,
+            Map.of(),
+            new EmbeddedChannel().eventLoop(),
+            ByteBufAllocator.DEFAULT);
+    private final UnaryStream stream = new UnaryStream(upstream, call, Reply.DISCARDING);
 
     private void send() {
-        stream.send(ModelRef.of("m"), "", false, new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER));
+        stream.send(call, ModelRef.of("m"), "", false, new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER));
     }
 
     @Test

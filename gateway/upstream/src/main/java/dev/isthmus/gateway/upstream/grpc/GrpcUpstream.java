@@ -92,7 +92,7 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
                 && infer.events()
                 && capabilities().dialect().streams()) {
             UpstreamStream stream = inferStream(call, infer.model(), reply);
-            stream.send(infer.model(), "", false, infer.message());
+            stream.send(call, infer.model(), "", false, infer.message());
             stream.end();
             return stream;
         }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.http2.HeaderFieldList;
@@ -37,7 +38,7 @@ final class StreamCall extends GrpcCall implements UpstreamStream {
     }
 
     @Override
-    public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
+    public void send(Call request, ModelRef model, String id, boolean emptyFinal, InferMessage message) {
         if (finished() || endRequested || !(message instanceof InferMessage.ProtobufMessage protobuf)) {
             message.release();
             return;

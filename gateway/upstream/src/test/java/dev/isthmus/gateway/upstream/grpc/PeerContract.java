@@ -169,7 +169,7 @@ public abstract class PeerContract {
     /** Sends as fast as the server reads. */
     private void pump(UpstreamStream stream, Deque<byte[]> left) {
         while (!left.isEmpty() && stream.isReady()) {
-            stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(left.remove())));
+            stream.send(bench.call(), MODEL, "", false, new InferMessage.ProtobufMessage(buffer(left.remove())));
         }
         if (left.isEmpty()) {
             stream.end();
@@ -198,7 +198,7 @@ public abstract class PeerContract {
         StreamReply reply = new StreamReply(3);
         UpstreamStream stream = open(call("flood"), reply);
         bench.loop().execute(() -> {
-            stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(1, 1))));
+            stream.send(bench.call(), MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(1, 1))));
             stream.end();
         });
         await().atMost(Duration.ofSeconds(20)).until(() -> reply.messages.size() == 3);
@@ -228,7 +228,7 @@ public abstract class PeerContract {
         StreamReply reply = new StreamReply(3);
         UpstreamStream stream = open(call("flood"), reply);
         bench.loop()
-                .execute(() -> stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(1, 1)))));
+                .execute(() -> stream.send(bench.call(), MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(1, 1)))));
         await().atMost(Duration.ofSeconds(20)).until(() -> reply.messages.size() == 3);
         bench.loop().submit(stream::cancel).get(20, TimeUnit.SECONDS);
         assertThat(infer(bench.call(), random(5, 5)).protobuf()).hasSize(5);
@@ -240,7 +240,7 @@ public abstract class PeerContract {
         StreamReply reply = new StreamReply(Integer.MAX_VALUE);
         UpstreamStream stream = open(call("fail"), reply);
         bench.loop()
-                .execute(() -> stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(9, 1)))));
+                .execute(() -> stream.send(bench.call(), MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(9, 1)))));
         assertThat(reply.outcome()).isEqualTo("FAILED_PRECONDITION: 50% of \"é\"\n");
         assertThat(reply.messages).containsExactly(random(9, 1));
     }

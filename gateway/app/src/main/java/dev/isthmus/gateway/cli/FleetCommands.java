@@ -260,9 +260,14 @@ final class FleetCommands {
                         ramp.path("step").asText() + "/" + ramp.path("steps").size(),
                         ramp.path("step_answered").asText(),
                         percent(ramp.path("step_error_rate")),
-                        ramp.path("reason").asText());
+                        ramp.path("reason").asText() + held(ramp));
             }
             table.print(console.out());
+        }
+
+        private static String held(JsonNode ramp) {
+            String held = ramp.path("held").asText();
+            return held.isEmpty() ? "" : "held: " + held;
         }
 
         private static String percent(JsonNode share) {

@@ -62,6 +62,7 @@ function ramp(each, act) {
   return h('section', { class: 'ramp', 'aria-label': `Ramp of ${each.model}` },
     h('h3', null, `${each.model} → ${each.target} `, badge(STATES[each.state], each.state.replace('_', ' ')), ` ${percent(each.share)}`),
     each.reason ? h('p', { class: 'bad' }, each.reason) : null,
+    each.held ? h('p', { class: 'warn' }, `Held: ${each.held}.`) : null,
     h('p', { class: 'quiet step-text' }, step),
     stairs(each),
     guard(each),

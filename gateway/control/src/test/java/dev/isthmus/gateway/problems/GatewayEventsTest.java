@@ -54,6 +54,7 @@ class GatewayEventsTest {
                 0,
                 JsonNodeFactory.instance.objectNode(),
                 "",
+                "",
                 START.plusSeconds(seconds)));
     }
 

@@ -34,18 +34,61 @@ public final class LatencyHistogram {
 
     /** The duration that this share of all did not exceed; 0 if nothing was recorded. */
     public long percentile(double share) {
+        return atRank((long) Math.ceil(count() * share));
+    }
+
+    private long count() {
         long total = 0;
         for (int i = 0; i < buckets.length(); i++) {
             total += buckets.get(i);
         }
-        long rank = Math.max(1, (long) Math.ceil(total * share));
+        return total;
+    }
+
+    private long atRank(long rank) {
         long seen = 0;
-        for (int i = 0; i < buckets.length() && total > 0; i++) {
+        for (int i = 0; i < buckets.length(); i++) {
             seen += buckets.get(i);
-            if (seen >= rank) {
+            if (seen > 0 && seen >= rank) {
                 return value(i);
             }
         }
         return 0;
     }
+
+    /**
+     * An interval for the duration that this share of all calls, of which those recorded are a sample, does not exceed:
+     * by order statistics, so for any distribution.
+     *
+     * @param error the probability that it is below the interval, and that it is above
+     */
+    PercentileInterval interval(double share, double error) {
+        long total = count();
+        if (total == 0) {
+            return new PercentileInterval(0, Long.MAX_VALUE);
+        }
+        // The number of recorded durations above the percentile is binomial.
+        long fewest = -1;
+        long most = 0;
+        double term = total * Math.log(share);
+        double atMost = Math.exp(term);
+        while (most < total && atMost < 1 - error) {
+            if (atMost <= error) {
+                fewest = most;
+            }
+            most++;
+            term += Math.log((total - most + 1.0) / most * (1 - share) / share);
+            atMost += Math.exp(term);
+        }
+        long above = fewest < 0 ? Long.MAX_VALUE : atRank(total - fewest);
+        return new PercentileInterval(most == total ? 0 : atRank(total - most), above);
+    }
+
+    /**
+     * Where a percentile is.
+     *
+     * @param below 0 if too little was recorded
+     * @param above {@link Long#MAX_VALUE} if too little was recorded
+     */
+    record PercentileInterval(long below, long above) {}
 }

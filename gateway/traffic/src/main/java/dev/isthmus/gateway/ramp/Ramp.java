@@ -34,6 +34,8 @@ final class Ramp implements AutoCloseable {
         private int step;
         private long since;
         private String reason = "";
+        /** What the guard needs before the next step; empty if it needs nothing. */
+        private String held = "";
         /** Wall-clock time. */
         private Instant changed = Instant.EPOCH;
         /** How often it was restarted. */
@@ -214,8 +216,15 @@ final class Ramp implements AutoCloseable {
 
     private boolean stepComplete() {
         ModelConfig.RampConfig config = plan.config();
-        return nanoTime.getAsLong() - progress.since >= config.interval().toNanos()
+        boolean due = nanoTime.getAsLong() - progress.since >= config.interval().toNanos()
                 && figures.target().answered() >= config.minimumRequests();
+        String before = progress.held;
+        progress.held = due ? guard.lacking(figures, share() == 1, progress.step == 0) : "";
+        if (before.isEmpty() && !progress.held.isEmpty()) {
+            event(LOG.atWarn())
+                    .log("ramp of model '{}': held at a share of {}: {}", plan.model(), share(), progress.held);
+        }
+        return due && progress.held.isEmpty();
     }
 
     /** Advances to the next step, or to the end of the last one. */
@@ -243,6 +252,7 @@ final class Ramp implements AutoCloseable {
         progress.step = step;
         progress.changed = clock.instant();
         progress.since = nanoTime.getAsLong();
+        progress.held = "";
         figures = new StepFigures();
         weights.override(plan.arm(), share());
         event(LOG.atInfo()).log("ramp of model '{}': target '{}' has a share of {}", plan.model(), plan.arm(), share());
@@ -307,6 +317,7 @@ final class Ramp implements AutoCloseable {
                 figures.target().errorRate(),
                 guard.document(figures),
                 progress.reason,
+                progress.state == RampState.RUNNING ? progress.held : "",
                 progress.changed);
     }
 

@@ -12,6 +12,9 @@ final class RampGuard {
     /** Fewer calls to a target are no evidence. */
     private static final int MIN_CALLS = 20;
 
+    /** Smaller differences of latencies are no reason, whatever their ratio. */
+    private static final long NEGLIGIBLE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
     private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final double NANOS_PER_MILLI = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -21,6 +24,8 @@ final class RampGuard {
      * while unknown.
      */
     private long othersP95;
+    /** What their 95th percentile is at most; {@link Long#MAX_VALUE} while that is not known. */
+    private long othersAtMost = Long.MAX_VALUE;
 
     RampGuard(ModelConfig.RampConfig config) {
         this.config = config;
@@ -30,6 +35,7 @@ final class RampGuard {
     RampGuard with(ModelConfig.RampConfig other) {
         RampGuard guard = new RampGuard(other);
         guard.othersP95 = othersP95;
+        guard.othersAtMost = othersAtMost;
         return guard;
     }
 
@@ -88,11 +94,13 @@ final class RampGuard {
         if (step.others().answered() >= MIN_CALLS) {
             othersP95 = step.others().p95Nanos();
         }
-        long own = step.target().p95Nanos();
+        long others = step.others().p95Interval().above();
+        othersAtMost = others == Long.MAX_VALUE ? othersAtMost : others;
+        long atLeast = step.target().p95Interval().below();
         if (config.maxLatencyRatio() == 0
-                || othersP95 == 0
                 || step.target().answered() < MIN_CALLS
-                || own <= config.maxLatencyRatio() * othersP95) {
+                || atLeast <= config.maxLatencyRatio() * othersAtMost
+                || atLeast - othersAtMost < NEGLIGIBLE_NANOS) {
             return null;
         }
         return new GuardBreach(
@@ -100,9 +108,36 @@ final class RampGuard {
                 String.format(
                         Locale.ROOT,
                         "its p95 latency is %.3f ms, that of the other targets %.3f ms; the limit is a factor of %.2f",
-                        own / NANOS_PER_MILLI,
+                        step.target().p95Nanos() / NANOS_PER_MILLI,
                         othersP95 / NANOS_PER_MILLI,
                         config.maxLatencyRatio()));
+    }
+
+    /**
+     * What the step has too little of for a judgement; empty if it has all.
+     *
+     * @param alone whether the other targets get no calls, so that nothing can be compared with theirs
+     * @param first whether no step was judged before
+     */
+    String lacking(StepFigures step, boolean alone, boolean first) {
+        TargetFigures target = step.target();
+        if (target.calls() < MIN_CALLS && target.errorRate() > 0) {
+            return "max_error_rate needs " + MIN_CALLS + " calls of the target, of which some have failed; it has had "
+                    + target.calls();
+        }
+        boolean latencies = config.maxLatencyRatio() > 0 && !alone;
+        if (latencies && target.answered() < MIN_CALLS) {
+            return "max_latency_ratio needs " + MIN_CALLS + " successful calls of the target; it has had "
+                    + target.answered();
+        }
+        if (latencies && othersAtMost == Long.MAX_VALUE) {
+            return "max_latency_ratio needs more successful calls of the other targets, for their p95; they have had "
+                    + step.others().answered();
+        }
+        return config.maxDifference() == null || step.compared() || (alone && !first)
+                ? ""
+                : "max_difference needs a comparison by the shadow '" + config.target()
+                        + "'; there was none in this step: its metrics say what is not copied";
     }
 
     private @Nullable GuardBreach difference(StepFigures step) {

@@ -21,6 +21,7 @@ import java.util.concurrent.TimeUnit;
  * @param errorRate of the target in the step
  * @param guard what may roll it back, as JSON
  * @param reason why it was rolled back; empty if it was not
+ * @param held what its guard needs before the next step, which is due; empty if it needs nothing
  * @param changed when its state or step last changed
  */
 public record RampReport(
@@ -37,6 +38,7 @@ public record RampReport(
         double errorRate,
         ObjectNode guard,
         String reason,
+        String held,
         Instant changed) {
 
     public RampReport {
@@ -59,6 +61,7 @@ public record RampReport(
                 .put("minimum_requests", minimumAnswered)
                 .put("step_error_rate", errorRate)
                 .put("reason", reason)
+                .put("held", held)
                 .put("changed", changed.toString());
         document.set("guard", guard);
         return document;

@@ -1,11 +1,13 @@
 package dev.isthmus.gateway.ramp;
 
 import java.util.concurrent.atomic.DoubleAccumulator;
+import java.util.concurrent.atomic.LongAdder;
 
 /** Statistics of one step of a ramp. Lock-free and thread-safe. */
 final class StepFigures {
     private final TargetFigures target = new TargetFigures();
     private final TargetFigures others = new TargetFigures();
+    private final LongAdder comparisons = new LongAdder();
     private final DoubleAccumulator difference = new DoubleAccumulator(Math::max, 0);
 
     TargetFigures target() {
@@ -18,6 +20,11 @@ final class StepFigures {
 
     void differed(double by) {
         difference.accumulate(by);
+        comparisons.increment();
+    }
+
+    boolean compared() {
+        return comparisons.sum() > 0;
     }
 
     /** The largest difference so far. */

@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.LongAdder;
 /** Call statistics of one or several targets in one step. Lock-free and thread-safe. */
 final class TargetFigures {
     private static final double PERCENTILE = 0.95;
+    private static final double ERROR = 0.001;
 
     private final LongAdder answered = new LongAdder();
     private final LongAdder failed = new LongAdder();
@@ -33,6 +34,11 @@ final class TargetFigures {
         long failures = failed.sum();
         long all = answered.sum() + failures;
         return all == 0 ? 0 : (double) failures / all;
+    }
+
+    /** Where the 95th percentile latency is; wrong, in each direction, in at most one of 1,000 cases. */
+    LatencyHistogram.PercentileInterval p95Interval() {
+        return latencies.interval(PERCENTILE, ERROR);
     }
 
     /** The 95th percentile latency of answered calls. */

@@ -16,6 +16,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A ramp of 10 %, 50 % and 100 %, each for a minute and 100 requests, with a manual clock. */
 class RampsTest {
@@ -59,6 +61,7 @@ class RampsTest {
         });
         ramps = new Ramps(registry, now::get, () -> CHANGED, scheduler, new RampStateFile(null), null);
         ramps.install(Map.of(plan(0.001), weights(shares)));
+        calls("stable", 250, 0, 10);
     }
 
     @AfterEach
@@ -101,6 +104,9 @@ class RampsTest {
     private void calls(String arm, int answered, int failed, long millis) {
         for (int i = 0; i < answered + failed; i++) {
             ramps.record("m", arm, i < failed, millis * MILLISECOND);
+        }
+        if (arm.equals("canary") && answered > 0) {
+            ramps.differed("m", "canary", 0);
         }
     }
 
@@ -183,12 +189,12 @@ class RampsTest {
     @Test
     void errors_moreThanMay_rollBack() {
         calls("canary", 98, 2, 10);
-        calls("stable", 1000, 10, 10);
+        calls("stable", 740, 10, 10);
         passes(1);
         assertThat(shares).containsExactly(0.1, 0.0);
         assertThat(report().state()).isEqualTo(RampState.ROLLED_BACK);
         assertThat(report().reason())
-                .isEqualTo("error_rate: 2.00 % of its calls failed, 0.99 % of those to the other targets;"
+                .isEqualTo("error_rate: 2.00 % of its calls failed, 1.00 % of those to the other targets;"
                         + " the limit is 1.00 %");
         assertThat(rollbacks("error_rate")).isEqualTo(1);
         assertThat(gauge("rolled_back")).isEqualTo(1);
@@ -207,7 +213,7 @@ class RampsTest {
     @Test
     void errors_asManyAsTheOthers_areNotTheTargets() {
         calls("canary", 90, 10, 10);
-        calls("stable", 80, 20, 10);
+        calls("stable", 80, 40, 10);
         passes(1);
         assertThat(report().state()).isEqualTo(RampState.RUNNING);
     }
@@ -225,7 +231,7 @@ class RampsTest {
     @Test
     void latency_moreThanMay_rollsBack() {
         calls("canary", 20, 0, 40);
-        calls("stable", 20, 0, 20);
+        calls("stable", 200, 0, 20);
         passes(1);
         assertThat(shares).containsExactly(0.1, 0.0);
         assertThat(report().reason()).startsWith("latency: ");
@@ -257,6 +263,67 @@ class RampsTest {
         calls("canary", 100, 0, 40);
         passes(1);
         assertThat(report().reason()).startsWith("latency: ");
+    }
+
+    /** Two targets that are alike, and one that takes twice as long: at six calls a second, a step of ten minutes. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
+    void latency_isJudgedByMoreThanChance(long seed) {
+        assertThat(judged(seed, 1)).isEqualTo(RampState.RUNNING);
+        assertThat(judged(seed, 3)).isEqualTo(RampState.ROLLED_BACK);
+    }
+
+    private RampState judged(long seed, double slower) {
+        ramps.restart("m");
+        Random random = new Random(seed);
+        for (int i = 0; i < 3600; i++) {
+            boolean canary = random.nextDouble() < 0.1;
+            double millis = 25 * Math.exp(0.35 * random.nextGaussian()) * (canary ? slower : 1);
+            ramps.record("m", canary ? "canary" : "stable", false, (long) (millis * MILLISECOND));
+            if (i % 6 == 0) {
+                passes(1);
+            }
+        }
+        return report().state();
+    }
+
+    @Test
+    void latency_thatDiffersByLittle_isLetBe() {
+        ramps.restart("m");
+        for (int i = 0; i < 1000; i++) {
+            ramps.record("m", "stable", false, MILLISECOND / 5);
+            ramps.record("m", "canary", false, MILLISECOND);
+        }
+        passes(1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+    }
+
+    @Test
+    void difference_thatNothingSays_holdsTheRamp() {
+        for (int i = 0; i < 100; i++) {
+            ramps.record("m", "canary", false, 10 * MILLISECOND);
+        }
+        passes(MINUTE);
+        assertThat(shares).containsExactly(0.1);
+        assertThat(report().held()).startsWith("max_difference needs a comparison by the shadow 'canary'");
+        ramps.differed("m", "canary", 0);
+        passes(1);
+        assertThat(shares).containsExactly(0.1, 0.5);
+        assertThat(report().held()).isEmpty();
+    }
+
+    @Test
+    void latency_thatNothingSays_holdsTheRamp() {
+        ramps.restart("m");
+        calls("canary", 100, 0, 10);
+        calls("stable", 50, 0, 10);
+        passes(MINUTE);
+        assertThat(report().held())
+                .isEqualTo("max_latency_ratio needs more successful calls of the other targets, for their p95; they have"
+                        + " had 50");
+        calls("stable", 100, 0, 10);
+        passes(1);
+        assertThat(report().step()).isEqualTo(1);
     }
 
     @Test
@@ -465,9 +532,11 @@ class RampsTest {
     void restart_goesOnAtTheSameStep(@TempDir Path folder) {
         RampStateFile file = new RampStateFile(folder.resolve("ramps.json"));
         restarted(file, plan(0.001), first -> {
-            for (int i = 0; i < 100; i++) {
+            for (int i = 0; i < 200; i++) {
                 first.record("m", "canary", false, MILLISECOND);
+                first.record("m", "stable", false, MILLISECOND);
             }
+            first.differed("m", "canary", 0);
             now.addAndGet(MINUTE);
             first.tick();
         });
@@ -570,10 +639,10 @@ class RampsTest {
                 .hasToString("[{\"model\":\"m\",\"target\":\"canary\",\"state\":\"running\",\"share\":0.1,\"step\":1,"
                         + "\"steps\":[0.1,0.5,1.0],\"step_seconds\":60,\"interval_seconds\":60,\"step_answered\":3,"
                         + "\"minimum_requests\":100,\"step_error_rate\":0.25,"
-                        + "\"reason\":\"\",\"changed\":\"2026-01-02T03:04:05Z\","
+                        + "\"reason\":\"\",\"held\":\"\",\"changed\":\"2026-01-02T03:04:05Z\","
                         + "\"guard\":{\"calls\":4,\"minimum_calls\":20,"
                         + "\"error_rate\":{\"target\":0.25,\"others\":0.0,\"limit\":0.01},"
-                        + "\"p95_seconds\":{\"target\":0.010485759,\"others\":0.0,\"limit_ratio\":1.5},"
+                        + "\"p95_seconds\":{\"target\":0.010485759,\"others\":0.010485759,\"limit_ratio\":1.5},"
                         + "\"difference\":{\"target\":0.0,\"limit\":0.001}}}]");
     }
 

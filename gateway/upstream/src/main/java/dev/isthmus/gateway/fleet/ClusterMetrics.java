@@ -80,8 +80,8 @@ final class ClusterMetrics implements AutoCloseable {
     private Timer timer(CallOutcome outcome) {
         return meters.add(Timer.builder("isthmus.upstream.requests")
                 .description(
-                        "Attempts at a server, to the first response or the failure; 0 if the request was never complete. "
-                                + CallOutcome.LABELS)
+                        "Attempts at a server, requests within streams included, to the first response or the failure; 0 if"
+                                + " the request was never complete. " + CallOutcome.LABELS)
                 .tags(upstream.and("outcome", outcome.label()))
                 .serviceLevelObjectives(BUCKETS)::register);
     }

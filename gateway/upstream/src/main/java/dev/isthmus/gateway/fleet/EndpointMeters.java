@@ -81,7 +81,8 @@ final class EndpointMeters implements AutoCloseable {
         for (CallOutcome outcome : CallOutcome.values()) {
             durations(
                     "isthmus.endpoint.requests",
-                    "Attempts at the server, to the first response or the failure. " + CallOutcome.LABELS,
+                    "Attempts at the server, requests within streams included, to the first response or the failure. "
+                            + CallOutcome.LABELS,
                     tags.and("outcome", outcome.label()),
                     replica.counts().requests(outcome));
         }

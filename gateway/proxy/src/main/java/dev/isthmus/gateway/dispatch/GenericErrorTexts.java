@@ -16,7 +16,6 @@ import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * Hides upstream servers' error texts and upstreams' names from clients: they get a fixed text for each code, and the
@@ -27,7 +26,6 @@ final class GenericErrorTexts implements Layer {
     private static final Slot<GenericEventErrors> EVENTS = new Slot<>();
     private static final Logger LOG = LoggerFactory.getLogger(GenericErrorTexts.class);
     private static final int MAX_LOGGED = 2000;
-    private static final int FIRST_SERVER_ERROR = 500;
 
     private final boolean showsMistakes;
     private final RoutingTable routes;
@@ -111,8 +109,8 @@ final class GenericErrorTexts implements Layer {
     }
 
     private static void log(ErrorCode code, CallContext context, String part, String text) {
-        Level level = code.httpStatus() < FIRST_SERVER_ERROR ? Level.INFO : Level.WARN;
-        CallLog.of(LOG.atLevel(level), context)
+        // That calls fail is a warning of the target's meters.
+        CallLog.of(LOG.atInfo(), context)
                 .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("code", code)
                 .log(

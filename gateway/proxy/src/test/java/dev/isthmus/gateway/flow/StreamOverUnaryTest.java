@@ -5,7 +5,10 @@ import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.settings.GatewayConfig.HealthConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
@@ -15,6 +18,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.time.Duration;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -76,6 +80,25 @@ class StreamOverUnaryTest {
             assertThat(error.getInferResponse().getId()).isEqualTo("bad");
             assertThat(Infer.value(Infer.envelope(client.response()).getInferResponse()))
                     .isEqualTo(2);
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @Test
+    void rest_timeoutOfTheModel_holdsForEachRequest() throws Exception {
+        ModelConfig model = TestConfigs.with(ModelConfig.of("server"), Map.of("timeout", Duration.ofMillis(300)));
+        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::respond);
+                Stage stage = Stage.fleet(
+                        Map.of("server", Stage.rest(server, ServerDialect.GENERIC)),
+                        Map.of("m", model),
+                        HealthConfig.DEFAULT,
+                        null)) {
+            GrpcClient client = open(stage);
+            client.send(Infer.request("m", "hang", 1).toByteArray());
+            client.end();
+            ModelStreamInferResponse late = Infer.envelope(client.response());
+            assertThat(late.getErrorMessage()).contains("did not respond");
+            assertThat(late.getInferResponse().getId()).isEqualTo("hang");
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
         }
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|fortio|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis|otelcol|wheel|
+#               grpcurl|fortio|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis|nginx|otelcol|wheel|
 #               aissemble|omle|dynamo|loadgen ...]
 #                   default: triton mlserver client
 #   install.sh --missing COMPONENT ...     installs nothing; says what the components need and this machine lacks
@@ -166,22 +166,26 @@ prometheus() {
   rm prometheus_*.deb
 }
 
-redis() {
-  # Debian's package and what it needs beyond the installed packages, unpacked: bin/redis-server. Nothing is started.
+# A program of a Debian package and what it needs beyond the installed packages, unpacked: bin/PROGRAM. Nothing is started.
+unpacked() { # folder, package, program
   cd "$1"
   mkdir -p archives/partial bin package
   local download=(apt-get install -qq -y --download-only --no-install-recommends -o Debug::NoLocking=1
-    -o APT::Sandbox::User=root -o Dir::Cache::archives="$1/archives" redis-server)
+    -o APT::Sandbox::User=root -o Dir::Cache::archives="$1/archives" "$2")
   "${download[@]}" >&2 || { apt-get update -q >&2 && "${download[@]}" >&2; }
   local deb program
   for deb in archives/*.deb; do if [ -e "$deb" ]; then dpkg -x "$deb" package; fi; done
-  program=$1/package/usr/bin/redis-server
-  [ -e "$program" ] || program=$(type -P redis-server)
+  program=$(find "$1/package" -path "*bin/$3" | head -n 1)
+  [ -n "$program" ] || program=$(type -P "$3")
   printf '#!/bin/sh\nLD_LIBRARY_PATH="%s" exec "%s" "$@"\n' \
-    "$(find "$1/package" -name '*.so*' -printf '%h\n' | sort -u | tr '\n' ':')" "$program" >bin/redis-server
-  chmod +x bin/redis-server
+    "$(find "$1/package" -name '*.so*' -printf '%h\n' | sort -u | tr '\n' ':')" "$program" >"bin/$3"
+  chmod +x "bin/$3"
   rm -r archives
 }
+
+redis() { unpacked "$1" redis-server redis-server; }
+
+nginx() { unpacked "$1" nginx nginx; }
 
 otelcol() {
   # The collector of OpenTelemetry: receives OTLP, writes files. Compiles for a minute or two.
@@ -227,7 +231,7 @@ check() { # what a component needs at run time, each time: packages may be remov
     grpc-js) need node nodejs "Node.js runs the grpc-js client"; need npm npm "npm installs the grpc-js client" ;;
     h2spec | grpcurl | fortio | ghz | grpc_health_probe) need go golang-go "Go 1.19 or later builds $1" ;;
     prometheus) need apt-get apt "Prometheus is Debian's package" ;;
-    redis) need apt-get apt "Redis is Debian's package" ;;
+    redis | nginx) need apt-get apt "$1 is Debian's package" ;;
     otelcol) need go golang-go "Go 1.26 or later builds the collector of OpenTelemetry" ;;
     kube-apiserver)
       need go golang-go "Go 1.26 or later builds kube-apiserver"
@@ -256,7 +260,7 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | otelcol | wheel | aissemble | omle | dynamo | loadgen) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | nginx | otelcol | wheel | aissemble | omle | dynamo | loadgen) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     if [ -n "$only_missing" ]; then
       case $name in
@@ -267,7 +271,7 @@ for component in "${@:-triton mlserver client}"; do
       continue
     fi
     case $name in
-      grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis | otelcol) make=(mkdir) ;;
+      grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis | nginx | otelcol) make=(mkdir) ;;
       *)
         python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
           { say "missing: Python 3.11 with venv and pip"; exit 3; }

@@ -15,10 +15,12 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Base64;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.SequencedMap;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -254,12 +256,31 @@ final class AdminSessions {
         long now = nanoTime.getAsLong();
         synchronized (sessions) {
             if (sessions.size() >= MAX_SESSIONS) {
-                sessions.pollFirstEntry();
+                sessions.remove(displacedBy(operator));
             }
             sessions.put(id, new BrowserSession(operator, token, now, now));
         }
         audit.record(operator.actor(request), AuditedChange.done("login", "", "", ""));
         return setCookie(request, id, times.maxAge().toSeconds());
+    }
+
+    /**
+     * The session that ends for a new one: the operator's own oldest; else, of those with the least role, the oldest of
+     * who has the most. So nobody ends the sessions of a higher role by logging in often.
+     */
+    private String displacedBy(Operator operator) {
+        Map<Operator, Long> counts = sessions.values().stream()
+                .collect(Collectors.groupingBy(BrowserSession::operator, Collectors.counting()));
+        Operator displaced = counts.containsKey(operator)
+                ? operator
+                : counts.keySet().stream()
+                        .min(Comparator.comparing(Operator::role).thenComparing(each -> -counts.get(each)))
+                        .orElseThrow();
+        return sessions.entrySet().stream()
+                .filter(each -> each.getValue().operator().equals(displaced))
+                .findFirst()
+                .orElseThrow()
+                .getKey();
     }
 
     private static String given(String body) {

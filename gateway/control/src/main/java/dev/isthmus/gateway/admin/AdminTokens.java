@@ -34,11 +34,11 @@ final class AdminTokens {
         List<TokenFile> all = new ArrayList<>();
         if (config.tokenFile() != null) {
             all.add(new TokenFile(
-                    new Operator(AdminConfig.ADMIN, AdminRole.ADMIN), config.tokenFile(), "admin.token_file"));
+                    new Operator(AdminConfig.ADMIN, AdminRole.ADMIN, ""), config.tokenFile(), "admin.token_file"));
         }
         config.tokens()
                 .forEach((name, token) -> all.add(new TokenFile(
-                        new Operator(name, token.role()), token.file(), "admin.tokens." + name + ".file")));
+                        new Operator(name, token.role(), ""), token.file(), "admin.tokens." + name + ".file")));
         all.sort(Comparator.comparing((TokenFile each) -> each.operator().role())
                 .thenComparing(each -> each.operator().name()));
         files = List.copyOf(all);

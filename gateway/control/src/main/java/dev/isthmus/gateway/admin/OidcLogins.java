@@ -126,8 +126,8 @@ final class OidcLogins {
         OidcOperator operator = asked(() -> provider.operator(login, redirectUrl(request), code));
         failed.refund(1);
         // The page has no data: it is followed by requests of its own origin, which carry the cookie.
-        return redirected("/")
-                .with("set-cookie", sessions.begin(request, new Operator(operator.name(), operator.role())));
+        Operator known = new Operator(operator.name(), operator.role(), config.issuer());
+        return redirected("/").with("set-cookie", sessions.begin(request, known));
     }
 
     /**

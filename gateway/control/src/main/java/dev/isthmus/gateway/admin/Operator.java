@@ -9,14 +9,16 @@ import java.net.SocketAddress;
 /**
  * Who sends a request to the admin listener, by the token of the request or of its session.
  *
- * @param name of the token
+ * @param name of the token, or at the provider
+ * @param issuer the provider of OpenID Connect at which the operator has logged in; empty with a token
  */
-record Operator(String name, AdminRole role) {
+record Operator(String name, AdminRole role, String issuer) {
 
     /** The operator in the audit log, with the address of a request. */
     AuditActor actor(AdminRequest request) {
         SocketAddress peer = request.peer();
-        return new AuditActor(AuditActor.ActorKind.OPERATOR, name, role.label(), peer == null ? "" : text(peer));
+        return new AuditActor(
+                AuditActor.ActorKind.OPERATOR, name, role.label(), issuer, peer == null ? "" : text(peer));
     }
 
     private static String text(SocketAddress peer) {

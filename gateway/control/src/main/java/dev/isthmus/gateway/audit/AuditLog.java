@@ -39,6 +39,7 @@ public final class AuditLog {
             document.put("number", number);
             document.put("time", time.toString());
             document.put("by", actor.kind().label());
+            document.put("issuer", actor.issuer());
             document.put("who", actor.name());
             document.put("role", actor.role());
             document.put("from", actor.origin());
@@ -70,6 +71,7 @@ public final class AuditLog {
                 .addKeyValue("by", actor.kind().label())
                 .addKeyValue("who", actor.name())
                 .addKeyValue("role", actor.role())
+                .addKeyValue("issuer", actor.issuer())
                 .addKeyValue("from", actor.origin())
                 .addKeyValue("action", change.action())
                 .addKeyValue("subject", change.subject())

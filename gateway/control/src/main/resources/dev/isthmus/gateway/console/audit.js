@@ -13,7 +13,7 @@ const OUTCOMES = { all: 'Done or not', done: 'Done', not_done: 'Not done' };
 const KINDS = { operator: 'operator', caller: 'caller of a listener', process: 'the gateway itself' };
 
 function who(entry) {
-  return entry.who || 'somebody';
+  return `${entry.who || 'somebody'}${entry.issuer ? ` (${entry.issuer})` : ''}`;
 }
 
 function details(entry) {

@@ -289,6 +289,30 @@ class AdminSessionsTest {
     }
 
     @Test
+    void manyLoginsOfALesserRole_endTheirOwnSessions() throws IOException {
+        Map<String, String> admin = with(BROWSER, "cookie", cookie(login(TOKEN)));
+        Map<String, String> onCall = with(BROWSER, "cookie", cookie(login("operates")));
+        Map<String, String> dashboard = with(BROWSER, "cookie", cookie(login("reads")));
+        for (int i = 0; i < 2 * AdminSessions.MAX_SESSIONS; i++) {
+            login("reads");
+        }
+        assertThatCode(() -> require(admin, true)).doesNotThrowAnyException();
+        assertThatCode(() -> require(onCall, true)).doesNotThrowAnyException();
+        expect(ErrorCode.UNAUTHENTICATED, () -> require(dashboard, false));
+    }
+
+    @Test
+    void login_ofWhoHasNoSession_endsOneOfTheLeastRole() throws IOException {
+        Map<String, String> onCall = with(BROWSER, "cookie", cookie(login("operates")));
+        for (int i = 1; i < AdminSessions.MAX_SESSIONS; i++) {
+            login("reads");
+        }
+        Map<String, String> admin = with(BROWSER, "cookie", cookie(login(TOKEN)));
+        assertThatCode(() -> require(admin, true)).doesNotThrowAnyException();
+        assertThatCode(() -> require(onCall, true)).doesNotThrowAnyException();
+    }
+
+    @Test
     void login_wrong_isRefused_andLimited() {
         expect(ErrorCode.UNAUTHENTICATED, () -> login("wrong"));
         expect(ErrorCode.INVALID_ARGUMENT, () -> post("/session", BROWSER, "{\"token\": 1}"));

@@ -34,7 +34,7 @@ class AuditLogTest {
     @Test
     void callersAndRefusals_doNotDisplaceWhatOperatorsHaveDone() {
         record("kept");
-        AuditActor caller = new AuditActor(ActorKind.CALLER, "ml-team", "", "127.0.0.1:1");
+        AuditActor caller = new AuditActor(ActorKind.CALLER, "ml-team", "", "", "127.0.0.1:1");
         for (int i = 0; i < AuditLog.MOST; i++) {
             log.record(caller, AuditedChange.done("model load", "m", "", ""));
             log.record(AuditActor.process("SIGHUP"), AuditedChange.refused("reload", "", "no"));
@@ -50,10 +50,10 @@ class AuditLogTest {
 
     @Test
     void entries_areChosenByActorAndOutcome() {
-        AuditActor operator = new AuditActor(ActorKind.OPERATOR, "admin", "admin", "127.0.0.1:1");
+        AuditActor operator = new AuditActor(ActorKind.OPERATOR, "admin", "admin", "", "127.0.0.1:1");
         log.record(operator, AuditedChange.done("ramp", "paused", "", ""));
         log.record(operator, AuditedChange.refused("ramp", "unknown", "no"));
-        AuditActor caller = new AuditActor(ActorKind.CALLER, "ml-team", "", "127.0.0.1:1");
+        AuditActor caller = new AuditActor(ActorKind.CALLER, "ml-team", "", "", "127.0.0.1:1");
         for (int i = 0; i < AuditLog.MOST; i++) {
             log.record(caller, AuditedChange.done("model load", "m", "", ""));
         }
@@ -76,5 +76,15 @@ class AuditLogTest {
     void texts_areBounded() {
         record("x".repeat(100_000));
         assertThat(log.document(1).toString()).hasSizeLessThan(1_000);
+    }
+
+    @Test
+    void operatorOfAProvider_isNotTheHolderOfATokenOfThatName() {
+        for (String issuer : List.of("", "https://login.example")) {
+            AuditActor admin = new AuditActor(ActorKind.OPERATOR, "admin", "admin", issuer, "127.0.0.1:1");
+            log.record(admin, AuditedChange.done("reload", "", "", ""));
+        }
+        assertThat(log.document(2).toString())
+                .contains("issuer=https://login.example, who=admin, role=admin", "issuer=, who=admin, role=admin");
     }
 }

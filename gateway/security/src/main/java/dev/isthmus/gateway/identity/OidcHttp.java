@@ -21,6 +21,7 @@ final class OidcHttp {
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
     private static final long MAX_SIZE = 1 << 20;
     private static final int OK = 200;
+    private static final int MAX_TEXT = 500;
 
     private final @Nullable Path ca;
 
@@ -75,6 +76,11 @@ final class OidcHttp {
     }
 
     static OipException unavailable(String why) {
-        return new OipException(ErrorCode.UNAVAILABLE, "the provider of OpenID Connect: " + why);
+        return new OipException(ErrorCode.UNAVAILABLE, "the provider of OpenID Connect: " + cut(why));
+    }
+
+    /** The start of a text that the provider may have written. */
+    static String cut(String text) {
+        return text.length() > MAX_TEXT ? text.substring(0, MAX_TEXT) + "..." : text;
     }
 }

@@ -122,7 +122,8 @@ public final class OidcProvider {
             throw invalid("nonce");
         }
         Set<String> authorized = principal.claims().get("azp");
-        if (authorized != null && !authorized.contains(config.clientId())) {
+        boolean several = principal.claims().getOrDefault("aud", Set.of()).size() > 1;
+        if (authorized == null ? several : !authorized.equals(Set.of(config.clientId()))) {
             throw invalid("azp");
         }
         return new OidcOperator(principal.name(), role(principal));
@@ -202,7 +203,8 @@ public final class OidcProvider {
                 return token;
             }
             Object error = Objects.requireNonNullElse(answer.get("error"), "no id_token");
-            throw new OipException(ErrorCode.UNAUTHENTICATED, "the provider has refused the login: " + error);
+            throw new OipException(
+                    ErrorCode.UNAUTHENTICATED, "the provider has refused the login: " + OidcHttp.cut(error.toString()));
         } catch (ParseException e) {
             throw OidcHttp.unavailable(response.url() + ": a JSON object is expected, status " + response.status());
         }

@@ -165,6 +165,8 @@ class OidcProviderTest {
         AUDIENCE,
         ISSUER,
         PARTY,
+        NO_PARTY,
+        PARTIES,
         EXPIRED,
         NO_NAME;
 
@@ -176,6 +178,8 @@ class OidcProviderTest {
                 case ISSUER -> claims.issuer("https://another.example");
                 case PARTY ->
                     claims.audience(List.of("another", TestIssuer.AUDIENCE)).claim("azp", "another");
+                case NO_PARTY -> claims.audience(List.of("another", TestIssuer.AUDIENCE));
+                case PARTIES -> claims.claim("azp", List.of("another", TestIssuer.AUDIENCE));
                 case EXPIRED -> claims.expirationTime(Date.from(Instant.now().minusSeconds(60)));
                 case NO_NAME -> claims.subject(" ");
             };
@@ -187,6 +191,28 @@ class OidcProviderTest {
     void wrongToken_isRefused(WrongToken wrong) {
         token = "{\"id_token\": \"" + ISSUER.token(wrong.change(claims()).build()) + "\"}";
         fails(ErrorCode.UNAUTHENTICATED, "the provider's ID token is not valid: ", this::operator);
+    }
+
+    @Test
+    void tokenForSeveral_thatNamesThisClientAsItsParty_isAccepted() {
+        JWTClaimsSet.Builder several =
+                claims().audience(List.of("another", TestIssuer.AUDIENCE)).claim("azp", TestIssuer.AUDIENCE);
+        token = "{\"id_token\": \"" + ISSUER.token(several.build()) + "\"}";
+        assertThat(operator().name()).isEqualTo("alice");
+    }
+
+    @Test
+    void textsOfTheProvider_areCut() {
+        String large = "x".repeat(900_000);
+        tokenStatus = 400;
+        token = "{\"error\": \"" + large + "\"}";
+        assertThatThrownBy(this::operator)
+                .isInstanceOfSatisfying(
+                        OipException.class, e -> assertThat(e.message()).hasSizeLessThan(600));
+        metadata = metadata(large, "client_secret_basic");
+        assertThatThrownBy(this::operator)
+                .isInstanceOfSatisfying(
+                        OipException.class, e -> assertThat(e.message()).hasSizeLessThan(600));
     }
 
     @Test

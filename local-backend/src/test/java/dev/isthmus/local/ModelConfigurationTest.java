@@ -4,6 +4,7 @@ import static dev.isthmus.local.ModelFolders.load;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Shape;
 import java.io.IOException;
@@ -100,6 +101,23 @@ class ModelConfigurationTest {
                         + " data_type: TYPE_FP32 dims: [ -1, -1 ] }");
         try (LocalBackend backend = models.explicit()) {
             assertThatThrownBy(() -> load(backend, "m")).hasMessageContaining(parts[1]);
+        }
+    }
+
+    @Test
+    void versionOfMlServersSettings_mayBeAName() throws IOException {
+        models.put("fp32", "m/model.onnx");
+        models.write("m/model-settings.json", "{\"parameters\": {\"uri\": \"model.onnx\", \"version\": \"v0.1.0\"}}");
+        try (LocalBackend backend = models.explicit("m")) {
+            assertThat(ModelFolders.infer(backend, "m")).isEqualTo("v0.1.0");
+            assertThat(ModelFolders.infer(backend, "m", "v0.1.0", DataType.FP32)).isEqualTo("v0.1.0");
+            assertThat(backend.ready(new ModelRef("m", "1"))).isFalse();
+            assertThat(ModelFolders.index(backend))
+                    .containsExactly(new ModelStatus("m", "v0.1.0", ModelStatus.State.READY, ""));
+            assertThat(backend.metadata(ModelRef.of("m")).orElseThrow().versions()).containsExactly("v0.1.0");
+            models.write("m/model-settings.json", "{\"parameters\": {\"uri\": \"none\", \"version\": \"v0.2.0\"}}");
+            assertThatThrownBy(() -> load(backend, "m")).hasMessageContaining("'m/none' is expected");
+            assertThat(ModelFolders.infer(backend, "m")).isEqualTo("v0.1.0");
         }
     }
 

@@ -14,6 +14,8 @@ import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.message.WireLimits;
+import io.netty.buffer.ByteBufUtil;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -27,6 +29,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The inputs and outputs of a loaded model, in the model's order. */
 final class Signature {
+    /** The characters of a name that is too long which are shown. */
+    private static final int SHOWN = 64;
+
     private final List<TensorSpec> inputs;
     private final List<TensorSpec> outputs;
     private final Map<String, TensorSpec> inputsByName;
@@ -61,6 +66,7 @@ final class Signature {
      */
     static Signature of(OrtSession session, Map<String, String> labels, Set<String> unshaped) throws OrtException {
         List<TensorSpec> inputs = specs("input", session.getInputInfo().values(), Map.of(), unshaped);
+        inputs.forEach(input -> requireName(input.name()));
         List<TensorSpec> outputs = specs("output", session.getOutputInfo().values(), labels, unshaped);
         return new Signature(inputs, outputs);
     }
@@ -110,6 +116,18 @@ final class Signature {
                             : spec(specs.size(), node, type, labels.get(node.getName())));
         }
         return List.copyOf(specs);
+    }
+
+    /** No request could give an input of a longer name. */
+    private static void requireName(String name) {
+        int bytes = ByteBufUtil.utf8Bytes(name);
+        int most = WireLimits.DEFAULT.nameBytes();
+        if (bytes > most) {
+            throw new OipException(
+                    ErrorCode.FAILED_PRECONDITION,
+                    "input '" + name.substring(0, SHOWN) + "…': a name of at most " + most + " bytes is expected, got "
+                            + bytes);
+        }
     }
 
     private static String described(ValueInfo value) {

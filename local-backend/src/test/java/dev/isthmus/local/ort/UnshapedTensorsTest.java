@@ -17,6 +17,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.proto.onnx.ModelProto;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -83,6 +84,24 @@ class UnshapedTensorsTest {
                 true);
         Declaration.require(settings, model.inputs(), model.outputs());
         model.release();
+    }
+
+    @Test
+    void input_thatNoRequestCanName_isRefused() {
+        for (int bytes : new int[] {256, 257}) {
+            String name = "x".repeat(bytes);
+            ModelProto model = Graphs.model(Graphs.graph(
+                    List.of(OnnxProto.node("Identity", "y", name)),
+                    List.of(OnnxProto.value(name, DataType.FP32, -1)),
+                    OnnxProto.value("y", DataType.FP32, -1)));
+            if (bytes > 256) {
+                assertThatThrownBy(() -> Graphs.load(model))
+                        .isInstanceOf(OipException.class)
+                        .hasMessageEndingWith("…': a name of at most 256 bytes is expected, got 257");
+            } else {
+                Graphs.load(model).release();
+            }
+        }
     }
 
     @Test

@@ -49,6 +49,7 @@ class ClassificationTest {
                 null,
                 List.of(),
                 List.of(),
+                true,
                 Map.of("OUTPUT0", List.of(labels)));
         OnnxModel model = Runs.model("identity_" + type.name().toLowerCase(Locale.ROOT), settings);
         models.add(model);

@@ -207,11 +207,10 @@ public final class LocalBackend implements AutoCloseable {
      */
     public String obstacle() {
         return wanted.stream()
+                .filter(name -> !ready(ModelRef.of(name)))
                 .sorted()
-                .map(ModelRef::of)
-                .filter(model -> !ready(model))
-                .map(this::obstacle)
                 .limit(OBSTACLES)
+                .map(name -> obstacle(ModelRef.of(name)))
                 .collect(Collectors.joining("; "));
     }
 

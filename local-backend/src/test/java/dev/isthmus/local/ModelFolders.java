@@ -99,10 +99,17 @@ record ModelFolders(Path root) {
     static String classes(LocalBackend backend, String name) {
         List<RequestedOutput> best =
                 List.of(new RequestedOutput("OUTPUT0", Map.of("classification", new Parameter.Int64(1))));
-        return infer(backend, new ModelRef(name, ""), DataType.FP32, new long[] {1, 1}, best, response -> {
-            ByteBuf element = response.outputs().getFirst().data();
-            return element.toString(Integer.BYTES, element.getIntLE(0), StandardCharsets.UTF_8);
-        });
+        return infer(
+                backend,
+                ModelRef.of(name),
+                DataType.FP32,
+                best,
+                response -> {
+                    ByteBuf element = response.outputs().getFirst().data();
+                    return element.toString(Integer.BYTES, element.getIntLE(0), StandardCharsets.UTF_8);
+                },
+                1,
+                1);
     }
 
     /** The version that served the request. */
@@ -112,16 +119,16 @@ record ModelFolders(Path root) {
 
     /** The released response to a request with zeros of this shape. */
     static InferResponse infer(LocalBackend backend, ModelRef model, DataType type, long... shape) {
-        return infer(backend, model, type, shape, List.of(), response -> response);
+        return infer(backend, model, type, List.of(), response -> response, shape);
     }
 
     private static <T> T infer(
             LocalBackend backend,
             ModelRef model,
             DataType type,
-            long[] shape,
             List<RequestedOutput> outputs,
-            Function<InferResponse, T> result) {
+            Function<InferResponse, T> result,
+            long... shape) {
         int bytes = Math.toIntExact(Shape.of(shape).elementCount() * type.size());
         Tensor input = new Tensor(
                 "INPUT0",
@@ -134,9 +141,9 @@ record ModelFolders(Path root) {
         backend.infer(request, Long.MAX_VALUE, ALLOCATOR, new InferCallback() {
             @Override
             public void done(InferResponse response) {
-                T found = result.apply(response);
+                T value = result.apply(response);
                 response.release();
-                outcome.complete(found);
+                outcome.complete(value);
             }
 
             @Override

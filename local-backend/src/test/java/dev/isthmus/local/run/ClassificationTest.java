@@ -41,7 +41,7 @@ class ClassificationTest {
         ModelSettings settings = new ModelSettings(
                 plain.versions(),
                 maxBatchSize,
-                Duration.ofMinutes(1),
+                maxBatchSize == 0 ? null : Duration.ofMinutes(1),
                 0,
                 false,
                 null,

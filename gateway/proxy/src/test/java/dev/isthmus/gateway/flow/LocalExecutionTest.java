@@ -27,6 +27,11 @@ class LocalExecutionTest {
             Metadata.Key.of("retry-after", Metadata.ASCII_STRING_MARSHALLER);
     private static final String INFER = "/v2/models/turns/infer";
 
+    private static final String SIMPLE = """
+            {"inputs": [{"name": "INPUT0", "datatype": "INT32", "shape": [1, 16], "data": [%1$s]},
+                        {"name": "INPUT1", "datatype": "INT32", "shape": [1, 16], "data": [%1$s]}]}"""
+            .formatted("1" + ",1".repeat(15));
+
     @TempDir
     Path repository;
 
@@ -107,6 +112,22 @@ class LocalExecutionTest {
     @Test
     void deadline_thatPasses_endsTheRun() throws Exception {
         assertThat(ask(Long.MAX_VALUE, "x-request-timeout-ms: 50").status()).isEqualTo(504);
+        awaitRoom();
+    }
+
+    @Test
+    void otherModel_answers_whileOneHasAllThreads() throws Exception {
+        stage.close();
+        stage = Stage.local(TestConfigs.with(config(), Map.of("embeddedModels", true)));
+        GrpcClient running = endless();
+        awaitRunning();
+        GrpcClient queued = endless();
+        try (Http1Client client = stage.http1()) {
+            assertThat(client.post("/v2/models/simple/infer", SIMPLE).response().status())
+                    .isEqualTo(200);
+        }
+        queued.cancel();
+        running.cancel();
         awaitRoom();
     }
 

@@ -107,7 +107,7 @@ public final class MemoryBudget {
      * @param light whether it is too small to pin a buffer of note: only the limit of bytes applies
      */
     private boolean reserved(long bytes, long total, boolean light) {
-        long available = total > SMALL_CALL ? limit - limit / SMALL_CALLS : limit;
+        long available = available(total);
         long before = used.get();
         if (light || !crowded(before, bytes)) {
             while (before + bytes <= available) {
@@ -119,6 +119,23 @@ public final class MemoryBudget {
         }
         refused.increment();
         return false;
+    }
+
+    /** The bytes that calls may hold for one that holds this much. */
+    private long available(long total) {
+        return total > SMALL_CALL ? limit - limit / SMALL_CALLS : limit;
+    }
+
+    /** The failure of a request that would hold this much: for one that never fits, a retry is of no use. */
+    private OipException refusal(long total) {
+        if (total <= available(total)) {
+            return OipException.refused(ErrorCode.OVERLOADED, full(), SOON);
+        }
+        return new OipException(
+                ErrorCode.PAYLOAD_TOO_LARGE,
+                "request: at most " + available(total) + " bytes fit into the gateway's memory",
+                null,
+                OipException.Processed.NO);
     }
 
     /** Whether buffers pin too much. Checked at intervals, because the allocator has to sum it up. */
@@ -143,7 +160,8 @@ public final class MemoryBudget {
     /**
      * The bytes that one call of a client holds, in four parts: the buffered request that was not dispatched, the
      * dispatched request, the response that was not written, and the source of the response. Each is set to its current
-     * size; if it grows beyond the limit, OVERLOADED is thrown and the previous size stays counted. Not thread-safe.
+     * size; if it grows beyond the limit, OVERLOADED is thrown, or PAYLOAD_TOO_LARGE for a request that never fits, and
+     * the previous size stays counted. Not thread-safe.
      */
     public static final class MemoryReservation {
         /** The reservation of a call that the gateway makes itself. */
@@ -226,7 +244,7 @@ public final class MemoryBudget {
             } else if (!budget.reserved(more, total, executed ? more <= SMALL_RESPONSE : total < SmallParts.SMALL)) {
                 throw executed
                         ? OipException.responseDropped(ErrorCode.OVERLOADED, budget.full(), SOON)
-                        : OipException.refused(ErrorCode.OVERLOADED, budget.full(), SOON);
+                        : budget.refusal(total);
             }
         }
 

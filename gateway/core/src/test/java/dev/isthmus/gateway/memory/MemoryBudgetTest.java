@@ -35,6 +35,19 @@ class MemoryBudgetTest {
     }
 
     @Test
+    void requestThatNeverFits_isTooLarge() {
+        budget.limit(16 << 20, Long.MAX_VALUE);
+        MemoryBudget.MemoryReservation hold = budget.reserve();
+        hold.request(15 << 20);
+        for (OipException refusal : new OipException[] {refusal(hold, (15 << 20) + 1), refusal(budget.reserve(), 16 << 20)
+        }) {
+            assertThat(refusal).hasMessage("request: at most 15728640 bytes fit into the gateway's memory");
+            assertThat(refusal.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
+            assertThat(refusal.retryAfter()).isEmpty();
+        }
+    }
+
+    @Test
     void largeCalls_leaveASixteenthToSmallOnes() {
         budget.limit(16 << 20, Long.MAX_VALUE);
         budget.reserve().request(15 << 20);

@@ -104,6 +104,16 @@ class BufferedMemoryTest {
     }
 
     @Test
+    void requestThatNeverFits_isTooLarge() throws Exception {
+        byte[] body = ("{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP64\",\"shape\":[" + FIT * FLOATS + "],\"data\":[0"
+                        + ",0".repeat(FIT * FLOATS - 1) + END)
+                .getBytes(StandardCharsets.US_ASCII);
+        Http1Client.Response refused = begin(body).response();
+        assertThat(refused.status()).isEqualTo(413);
+        assertThat(refused.header("retry-after")).isEmpty();
+    }
+
+    @Test
     void clientThatGoes_givesItsMemoryBack() throws Exception {
         Http1Client client = begin(begun());
         await().until(() -> meter("isthmus.memory.used") >= TENSOR);

@@ -231,7 +231,7 @@ public record GatewayConfig(
             int maxRequests,
 
             @Doc("Share of direct memory (-XX:MaxDirectMemorySize) for requests and responses of all calls. A "
-                    + "call that needs more is refused with 503.")
+                    + "call that needs more is refused with 503, a request that never fits with 413.")
             @Share
             @Default("50%")
             double maxBuffered,

@@ -40,6 +40,25 @@ public sealed interface Parameter {
         };
     }
 
+    /**
+     * The value of a request parameter in an InferParameter: ids of sequences and timeouts of 2^63 and more are the same
+     * 64 bits as int64, the only integer that servers read there.
+     */
+    static Parameter signed(String name, Parameter value) {
+        return value instanceof Uint64 number && isUnsigned(name) ? new Int64(number.value()) : value;
+    }
+
+    /** The same value in JSON, where these parameters are not negative. */
+    static Parameter unsigned(String name, Parameter value) {
+        return value instanceof Int64 number && number.value() < 0 && isUnsigned(name)
+                ? new Uint64(number.value())
+                : value;
+    }
+
+    private static boolean isUnsigned(String name) {
+        return name.equals("sequence_id") || name.equals("timeout");
+    }
+
     /** An unmodifiable copy in the same order, so that forwarded parameters keep the client's order. */
     static Map<String, Parameter> copyOf(Map<String, Parameter> parameters) {
         return parameters.isEmpty() ? Map.of() : Collections.unmodifiableMap(new LinkedHashMap<>(parameters));

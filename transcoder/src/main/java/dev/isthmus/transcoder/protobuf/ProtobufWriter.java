@@ -194,7 +194,8 @@ public final class ProtobufWriter {
             if (parameter.getValue() instanceof Parameter.Json) {
                 continue;
             }
-            Parameter value = wide ? parameter.getValue() : narrowed(parameter.getValue());
+            Parameter given = Parameter.signed(parameter.getKey(), parameter.getValue());
+            Parameter value = wide ? given : narrowed(given);
             message(out, field, filled(out.alloc().buffer(64), entry -> {
                 string(entry, 1, parameter.getKey());
                 message(entry, 2, filled(out.alloc().buffer(16), written -> value(written, value)));

@@ -34,7 +34,7 @@ final class ParametersWriter {
 
     private static void parameter(JsonWriter json, String name, Parameter value) {
         json.key(name);
-        switch (value) {
+        switch (Parameter.unsigned(name, value)) {
             case Parameter.Bool bool -> json.raw(Boolean.toString(bool.value()));
             case Parameter.Int64 int64 -> json.raw(Long.toString(int64.value()));
             case Parameter.Uint64 uint64 -> json.raw(Long.toUnsignedString(uint64.value()));

@@ -621,6 +621,24 @@ class RestCodecTest {
     /** The maximum number of digits, and an exponent that compensates for them. */
     @Test
     void exponentOfAsManyDigitsAsANumberMayHave_isRead() {
+    /** Clients in C++ send ids of 2^63 and more as negative int64 over gRPC; JSON has no negative ones. */
+    @Test
+    void idsAndTimeoutsOf64Bits_areNotNegativeInJson() {
+        for (Dialect dialect : Dialect.values()) {
+            Parameter value = new Parameter.Int64(-5);
+            InferRequest request = new InferRequest(
+                    MODEL, "", Map.of("sequence_id", value, "timeout", value, "other", value), List.of(), List.of());
+            RestBody body = RestWriter.request(
+                    ALLOCATOR, request, new ServerFeatures(Wire.REST, dialect, true, false), Set.of());
+            assertThat(body.content().toString(UTF_8))
+                    .contains(
+                            "\"sequence_id\":18446744073709551611",
+                            "\"timeout\":18446744073709551611",
+                            "\"other\":-5");
+            body.release();
+        }
+    }
+
         String zeros = "0".repeat(1_048_000);
         assertThat(doubles("0." + zeros + "1e1048001")).containsExactly(1.0);
         assertThat(doubles("1" + zeros + "e-1048000")).containsExactly(1.0);

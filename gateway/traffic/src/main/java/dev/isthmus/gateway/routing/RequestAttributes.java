@@ -40,7 +40,7 @@ public record RequestAttributes(HeaderFields headers, Map<String, Parameter> par
     @Nullable
     String parameter(String name) {
         Parameter value = parameters.get(name);
-        return value == null ? null : text(value);
+        return value == null ? null : text(Parameter.unsigned(name, value));
     }
 
     boolean isTrue(String name) {

@@ -93,6 +93,16 @@ class SequenceKeyTest {
                 .isTrue();
     }
 
+    /** Clients in C++ send ids of 2^63 and more as negative int64 over gRPC. */
+    @Test
+    void idOf64Bits_isOneSequence_howeverItIsSent() {
+        Route route = tables.route(Model.split(50, 50));
+        for (long id : new long[] {-1, -5, Long.MIN_VALUE, Long.MAX_VALUE}) {
+            assertThat(route.pick(Tables.M, sequence(new Parameter.Uint64(id))))
+                    .isEqualTo(route.pick(Tables.M, sequence(id)));
+        }
+    }
+
     @Test
     void runningSequences_stay_whereSharesChange() {
         Route route = tables.route(Model.split(10, 90));

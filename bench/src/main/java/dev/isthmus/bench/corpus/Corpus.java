@@ -27,7 +27,7 @@ import java.util.SplittableRandom;
 public final class Corpus {
     private static final int BATCH = 1000;
     /** Limits that accept numbers of up to 200 characters. */
-    private static final WireLimits LIMITS = new WireLimits(64L << 20, 64, 200, 1 << 20, 256, 256, 1024, false);
+    private static final WireLimits LIMITS = new WireLimits(64L << 20, 64, 200, 256, 256, 1024, false);
 
     /** Kinds with many values in the range of 16-bit floats. */
     private static final List<NumberKind> NARROW = List.of(

@@ -37,9 +37,12 @@ public final class JsonCheck {
         return new JsonCheck(limits, Long.MAX_VALUE, false, false);
     }
 
-    /** A check for a server's response that is passed through; many servers write non-finite numbers as Python does. */
+    /**
+     * A check for a server's response that is passed through, whose size is limited elsewhere; many servers write
+     * non-finite numbers as Python does.
+     */
     public static JsonCheck response() {
-        return new JsonCheck(WireLimits.DEFAULT, Long.MAX_VALUE, false, true);
+        return new JsonCheck(WireLimits.DEFAULT.withBodyBytes(Long.MAX_VALUE), Long.MAX_VALUE, false, true);
     }
 
     /**

@@ -27,7 +27,10 @@ public final class JsonTokenizer {
     /** Extra window bytes for the unread rest of a chunk when the next one arrives. */
     private static final int SPARE = 256;
 
+    private static final int MAX_WINDOW = Integer.MAX_VALUE - 64;
+
     private final WireLimits limits;
+    private final int maxString;
     private byte[] window;
     private int at;
     private int end;
@@ -48,6 +51,7 @@ public final class JsonTokenizer {
     /** A tokenizer for a document that is {@linkplain #feed fed}. */
     public JsonTokenizer(WireLimits limits) {
         this.limits = limits;
+        this.maxString = (int) Math.min(limits.bodyBytes(), MAX_WINDOW);
         this.window = new byte[0];
     }
 
@@ -82,12 +86,16 @@ public final class JsonTokenizer {
     private void compact(int length) {
         int kept = end - at;
         int needed = kept + length + NumberRun.PADDING;
-        byte[] to = needed > window.length ? new byte[needed + Math.max(kept, at == 0 ? 0 : SPARE)] : window;
+        byte[] to = needed > window.length ? new byte[larger(needed, Math.max(kept, at == 0 ? 0 : SPARE))] : window;
         System.arraycopy(window, at, to, 0, kept);
         window = to;
         consumedBefore += at;
         at = 0;
         end = kept;
+    }
+
+    private static int larger(int needed, int spare) {
+        return Math.max(needed, (int) Math.min((long) needed + spare, MAX_WINDOW));
     }
 
     /** Drops the window; nothing may be read afterwards. */
@@ -205,7 +213,7 @@ public final class JsonTokenizer {
                 }
                 throw failure("a value is expected, got ']'");
             }
-            case '"' -> string(limits.stringBytes()) ? after(JsonToken.STRING) : JsonToken.NEED_MORE;
+            case '"' -> string(maxString) ? after(JsonToken.STRING) : JsonToken.NEED_MORE;
             case 't' -> word("true", JsonToken.TRUE);
             case 'f' -> word("false", JsonToken.FALSE);
             case 'n' -> word("null", JsonToken.NULL);

@@ -34,7 +34,24 @@ public record TensorCheck(ErrorCode code, String kind) {
     private static final int LENGTH_PREFIX = 4;
 
     public OipException failure(String tensor, String message) {
-        return new OipException(code, kind + " '" + tensor + "': " + message);
+        return new OipException(code, where(tensor) + message);
+    }
+
+    /** The failure of a tensor that has more bytes than a message may have. */
+    public OipException tooLarge(String tensor, long maxBytes) {
+        return new OipException(
+                code == ErrorCode.INVALID_ARGUMENT ? ErrorCode.PAYLOAD_TOO_LARGE : code,
+                where(tensor) + "at most " + maxBytes + " bytes are accepted");
+    }
+
+    /** The prefix of a message about this tensor; one without a name is told by its kind alone. */
+    public String where(String tensor) {
+        return tensor.isEmpty() ? kind + ": " : kind + " '" + tensor + "': ";
+    }
+
+    /** The checks for a tensor whose name is not known yet, by its index. */
+    public TensorCheck at(int index) {
+        return new TensorCheck(code, kind + "s[" + index + "]");
     }
 
     /** The datatype with this name; fails if there is none. */

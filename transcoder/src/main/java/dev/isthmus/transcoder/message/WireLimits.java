@@ -3,10 +3,9 @@ package dev.isthmus.transcoder.message;
 /**
  * The limits of a message. A message beyond a limit is rejected before memory is allocated for it.
  *
- * @param bodyBytes the size of a REST body or a protobuf message, in bytes
+ * @param bodyBytes the size of a REST body or a protobuf message, and of a string in it, in bytes
  * @param jsonDepth the nesting of JSON arrays and objects
  * @param numberLength the length of a JSON number, in characters
- * @param stringBytes the length of a JSON string, in UTF-8 bytes
  * @param nameBytes the length of a tensor's or parameter's name, in UTF-8 bytes
  * @param tensors the number of inputs or outputs of one message
  * @param parameters the number of parameters of one message or tensor
@@ -16,28 +15,27 @@ public record WireLimits(
         long bodyBytes,
         int jsonDepth,
         int numberLength,
-        int stringBytes,
         int nameBytes,
         int tensors,
         int parameters,
         boolean sharedMemory) {
 
-    public static final WireLimits DEFAULT = new WireLimits(64L << 20, 64, 1 << 20, 16 << 20, 256, 4096, 1024, false);
+    public static final WireLimits DEFAULT = new WireLimits(64L << 20, 64, 1 << 20, 256, 4096, 1024, false);
 
     public WireLimits withBodyBytes(long bytes) {
         return new WireLimits(
-                bytes, jsonDepth, numberLength, stringBytes, nameBytes, tensors, parameters, sharedMemory);
+                bytes, jsonDepth, numberLength, nameBytes, tensors, parameters, sharedMemory);
     }
 
     public WireLimits withTensors(int max) {
         return new WireLimits(
-                bodyBytes, jsonDepth, numberLength, stringBytes, nameBytes, max, parameters, sharedMemory);
+                bodyBytes, jsonDepth, numberLength, nameBytes, max, parameters, sharedMemory);
     }
 
     public WireLimits withSharedMemory(boolean allowed) {
         return allowed == sharedMemory
                 ? this
                 : new WireLimits(
-                        bodyBytes, jsonDepth, numberLength, stringBytes, nameBytes, tensors, parameters, allowed);
+                        bodyBytes, jsonDepth, numberLength, nameBytes, tensors, parameters, allowed);
     }
 }

@@ -151,7 +151,7 @@ final class TypedContents {
 
     private void element(ProtoCursor from, int field, ByteBuf raw) {
         if (raw.readableBytes() >= maxBytes) {
-            throw check.failure(name, "at most " + maxBytes + " bytes are accepted");
+            throw check.tooLarge(name, maxBytes);
         }
         switch (field) {
             case BOOL -> raw.writeByte(from.varint() == 0 ? 0 : 1);

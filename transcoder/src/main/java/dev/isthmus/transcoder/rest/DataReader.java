@@ -150,7 +150,7 @@ final class DataReader implements TensorData {
 
     private void requireSize() {
         if (raw.readableBytes() > maxBytes) {
-            throw check.failure(tensor, "data: at most " + maxBytes + " bytes are accepted");
+            throw check.tooLarge(tensor, maxBytes);
         }
         if (raw.capacity() > FIRST_BYTES && raw.capacity() < announced) {
             // Enough has been received to trust the shape: one allocation instead of many, each of which copies.

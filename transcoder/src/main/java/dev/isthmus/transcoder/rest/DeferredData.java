@@ -26,7 +26,7 @@ final class DeferredData implements ValueReader {
     public boolean read(JsonTokenizer json) {
         boolean complete = text.read(json);
         if (text.size() > limits.bodyBytes()) {
-            throw check.failure(tensor, "data: at most " + limits.bodyBytes() + " bytes are accepted");
+            throw check.tooLarge(tensor, limits.bodyBytes());
         }
         return complete;
     }

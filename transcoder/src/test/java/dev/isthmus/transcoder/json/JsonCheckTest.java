@@ -123,7 +123,7 @@ class JsonCheckTest {
         expectRefused("{\"a\":" + "[".repeat(250_000), "at most 64 levels");
         expectRefused("{\"" + "n".repeat(257) + "\":1}", "more than 256 bytes");
         expectRefused("{\"a\":" + "1".repeat(LIMITS.numberLength() + 1) + "}", "a number has more than");
-        WireLimits small = new WireLimits(100, 64, 64, 10, 256, 256, 1024, false);
+        WireLimits small = LIMITS.withBodyBytes(10);
         byte[] eleven = "{\"a\":\"12345678901\"}".getBytes(StandardCharsets.UTF_8);
         assertThatThrownBy(() -> check(JsonCheck.passed(small), eleven, 5)).hasMessageContaining("more than 10 bytes");
     }

@@ -238,6 +238,8 @@ class WireFormatTest {
     void typed_rawForm_isLimited() {
         assertThatThrownBy(() -> ProtobufReader.request(
                         Unpooled.wrappedBuffer(TYPED.toByteArray()), WireLimits.DEFAULT.withBodyBytes(4)))
+                .isInstanceOfSatisfying(
+                        OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE))
                 .hasMessage("input 'x': at most 4 bytes are accepted");
     }
 

@@ -330,7 +330,7 @@ class DataScannerTest {
             String shape = "[" + "1,".repeat(depth - 1) + "1]";
             String text = request(DataType.FP32, shape, "[".repeat(depth) + 1 + "]".repeat(depth));
             for (int max = 3; max < 20; max++) {
-                WireLimits limits = new WireLimits(1000, max, 64, 100, 100, 10, 10, false);
+                WireLimits limits = new WireLimits(1000, max, 64, 100, 10, 10, false);
                 assertThat(took(read(skimming(limits), text)))
                         .isEqualTo(took(read(full(limits), text)))
                         .isEqualTo(depth <= 16 && depth + 3 <= max);

@@ -119,6 +119,47 @@ class RestCodecTest {
         }
     }
 
+    /** The data of a response's only output. */
+    private static byte[] response(String members, int cut, boolean passing) {
+        byte[] body = ("{\"outputs\":[{" + members + "}]}").getBytes(UTF_8);
+        RestResponseReader reader = passing
+                ? RestResponseReader.passing(ALLOCATOR, RestBody.ALL_JSON, WireLimits.DEFAULT, Map.of())
+                : new RestResponseReader(ALLOCATOR, RestBody.ALL_JSON, WireLimits.DEFAULT);
+        reader.feed(Unpooled.wrappedBuffer(body, 0, cut));
+        reader.feed(Unpooled.wrappedBuffer(body, cut, body.length - cut));
+        InferResponse read = reader.finish();
+        byte[] data = ByteBufUtil.getBytes(read.outputs().get(0).data());
+        read.release();
+        return data;
+    }
+
+    /** Strings as large as the body may be, also in parameters; they grow the window in few steps. */
+    @Test
+    void stringOfAnyLength_isRead() {
+        String large = "x".repeat((16 << 20) + 1);
+        String members = "\"name\":\"x\",\"shape\":[1],\"datatype\":\"BYTES\",\"data\":[\"" + large + "\"]";
+        RestRequest read = read(input(members));
+        assertThat(read.request().inputs().get(0).data().readableBytes()).isEqualTo(large.length() + 4);
+        read.request().release();
+        assertThat(response(members, 1 << 20, false)).hasSize(large.length() + 4);
+        assertThat(response(members, 1 << 20, true)).isEmpty();
+    }
+
+    @Test
+    void rawFormLargerThanABody_isTooLarge() {
+        WireLimits limits = WireLimits.DEFAULT.withBodyBytes(100);
+        String type = "\"datatype\":\"FP64\"";
+        String data = "\"data\":[" + "1,".repeat(12) + "1]";
+        for (String members : List.of(
+                "\"name\":\"x\",\"shape\":[13]," + type + "," + data, "\"name\":\"x\",\"shape\":[13]," + data + "," + type)) {
+            RestRequestReader reader = new RestRequestReader(ALLOCATOR, MODEL, RestBody.ALL_JSON, false, limits);
+            assertThatThrownBy(() -> reader.feed(Unpooled.copiedBuffer(input(members), UTF_8)))
+                    .isInstanceOfSatisfying(
+                            OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE))
+                    .hasMessage("input 'x': at most 100 bytes are accepted");
+        }
+    }
+
     @ParameterizedTest
     @FieldSource("SAMPLES")
     void binary_cutAnywhere_isRead(Samples sample) {

@@ -74,7 +74,7 @@ public record TensorCheck(ErrorCode code, String kind) {
             return shape.elementCount();
         } catch (ArithmeticException e) {
             throw new OipException(
-                    code, kind + " '" + tensor + "': shape " + shape + " has more elements than can be counted", e);
+                    code, where(tensor) + "shape " + shape + " has more elements than can be counted", e);
         }
     }
 
@@ -84,7 +84,7 @@ public record TensorCheck(ErrorCode code, String kind) {
             return Math.multiplyExact(elementCount(tensor, shape), type.size());
         } catch (ArithmeticException e) {
             throw new OipException(
-                    code, kind + " '" + tensor + "': shape " + shape + " has more bytes than can be counted", e);
+                    code, where(tensor) + "shape " + shape + " has more bytes than can be counted", e);
         }
     }
 

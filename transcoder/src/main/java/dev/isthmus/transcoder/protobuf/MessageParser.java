@@ -263,7 +263,7 @@ final class MessageParser {
         }
         kind.check().requireName(name, limits);
         if (kind.request() && name.isEmpty()) {
-            throw failure("input: 'name' is missing");
+            throw kind.check().at(heads.size()).failure(name, "'name' is missing");
         }
         DataType dataType = kind.check().dataType(name, type);
         Shape shape = Shape.of(extents);

@@ -8,7 +8,7 @@ import java.util.Arrays;
 
 /**
  * Checks the nesting of the arrays in one tensor's {@code data} and counts the elements: either one flat array, or
- * nested arrays of equal length per level. The outermost level is 1.
+ * nested arrays of equal length per level. The outermost level is 1; a value without an array is at level 0.
  */
 final class ArrayNesting implements ArrayListener {
     private static final int FEW = 4;
@@ -119,6 +119,16 @@ final class ArrayNesting implements ArrayListener {
         elementSeen = markedElementSeen;
     }
 
+    /** Whether there was neither an array nor an element. */
+    boolean isEmpty() {
+        return deepest == 0 && count == 0;
+    }
+
+    /** Whether the data is a value without an array. */
+    boolean isBare() {
+        return deepest == 0 && count > 0;
+    }
+
     /** The elements so far. */
     long count() {
         return count;
@@ -128,9 +138,12 @@ final class ArrayNesting implements ArrayListener {
         return check.failure(tensor, "data: nested arrays of different sizes");
     }
 
-    /** Requires that the data has this shape; a flat array matches any shape with as many elements. */
+    /** As {@link TensorData#requireShape}. */
     void requireShape(Shape shape) {
         long expected = check.elementCount(tensor, shape);
+        if (isBare() && shape.rank() > 0) {
+            throw check.failure(tensor, "data: an array is expected for shape " + shape + ", got a single value");
+        }
         if (count != expected) {
             throw check.failure(
                     tensor, "shape " + shape + " needs " + expected + " elements, got " + count + " in data");

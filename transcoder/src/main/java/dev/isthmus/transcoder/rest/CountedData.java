@@ -25,6 +25,11 @@ abstract sealed class CountedData implements TensorData permits DataScanner, Ele
     }
 
     @Override
+    public boolean absent() {
+        return nesting.isEmpty();
+    }
+
+    @Override
     public void requireShape(Shape shape) {
         nesting.requireShape(shape);
     }

@@ -11,8 +11,8 @@ import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads one tensor's {@code data} incrementally: flat, or nested like the shape. Owns the raw form until {@link
- * #take()}.
+ * Reads one tensor's {@code data} incrementally: flat, nested like the shape, or a scalar's only value. Owns the raw
+ * form until {@link #take()}.
  */
 final class DataReader implements TensorData {
     /** The maximum initial allocation, whatever the shape announces. */
@@ -82,7 +82,13 @@ final class DataReader implements TensorData {
                 }
                 case START_OBJECT, END_OBJECT, KEY, END ->
                     throw check.failure(tensor, "data: an array of " + type + " is expected, got an object");
-                default -> element(token, json);
+                default -> {
+                    if (json.depth() == outerDepth) {
+                        bare(token, json);
+                        return true;
+                    }
+                    element(token, json);
+                }
             }
         }
     }
@@ -103,11 +109,17 @@ final class DataReader implements TensorData {
         nesting.close(level);
     }
 
+    /** The value of a scalar, or null. */
+    private void bare(JsonToken token, JsonTokenizer json) {
+        if (token != JsonToken.NULL) {
+            nesting.elements(0, 1);
+            elements.write(token, json, raw);
+            requireSize();
+        }
+    }
+
     private void element(JsonToken token, JsonTokenizer json) {
         int level = json.depth() - outerDepth;
-        if (level == 0) {
-            throw check.failure(tensor, "data: an array of " + type + " is expected, got a single value");
-        }
         if (type == DataType.BYTES && token == JsonToken.NUMBER && level > 1) {
             octet(level, json);
             return;
@@ -159,13 +171,18 @@ final class DataReader implements TensorData {
     }
 
     @Override
+    public boolean absent() {
+        return nesting.isEmpty();
+    }
+
+    @Override
     public void requireShape(Shape shape) {
         nesting.requireShape(shape);
     }
 
     @Override
     public boolean contested() {
-        return elements.contested() || octets;
+        return elements.contested() || octets || nesting.isBare();
     }
 
     @Override

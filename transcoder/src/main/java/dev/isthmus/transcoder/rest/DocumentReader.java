@@ -121,12 +121,12 @@ final class DocumentReader extends ObjectReader {
     }
 
     private ValueReader tensorsReader(String key) {
-        return new ObjectArrayReader(settings, key, () -> {
+        return new ObjectArrayReader(settings, key, false, () -> {
             int limit = settings.limits().tensors();
             if (tensors.size() == limit) {
                 throw settings.failure(key + ": at most " + limit + " are accepted");
             }
-            tensors.add(new TensorBuilder(settings));
+            tensors.add(new TensorBuilder(settings, tensors.size()));
             return new TensorReader(settings, tensors.getLast());
         });
     }
@@ -134,7 +134,7 @@ final class DocumentReader extends ObjectReader {
     private ValueReader outputsReader(String key) {
         RequestedOutputs requested = new RequestedOutputs(settings.limits());
         outputs = requested;
-        return new ObjectArrayReader(settings, key, () -> new OutputReader(settings, requested));
+        return new ObjectArrayReader(settings, key, true, () -> new OutputReader(settings, requested));
     }
 
     @Override

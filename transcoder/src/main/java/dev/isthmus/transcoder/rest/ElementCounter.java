@@ -67,12 +67,17 @@ final class ElementCounter extends CountedData {
                 }
                 case START_OBJECT, END_OBJECT, KEY, END ->
                     throw check.failure(tensor, "data: an array is expected, got an object");
-                case STRING -> {
-                    json.utf8();
-                    element(level, false);
+                case STRING, NUMBER, TRUE, FALSE, NULL, NAN, POSITIVE_INFINITY, NEGATIVE_INFINITY -> {
+                    if (token == JsonToken.STRING) {
+                        json.utf8();
+                    }
+                    if (level > 0 || token != JsonToken.NULL) {
+                        element(level, token == JsonToken.NUMBER && bytes && level > 1);
+                    }
+                    if (level == 0) {
+                        return true;
+                    }
                 }
-                case NUMBER -> element(level, bytes && level > 1);
-                case TRUE, FALSE, NULL, NAN, POSITIVE_INFINITY, NEGATIVE_INFINITY -> element(level, false);
             }
         }
     }
@@ -93,9 +98,6 @@ final class ElementCounter extends CountedData {
     }
 
     private void element(int level, boolean octet) {
-        if (level == 0) {
-            throw check.failure(tensor, "data: an array is expected, got a single value");
-        }
         if (octet && !octets) {
             nesting.element(level);
             octets = true;

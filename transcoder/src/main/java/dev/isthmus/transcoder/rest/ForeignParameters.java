@@ -5,13 +5,14 @@ import dev.isthmus.transcoder.json.ValueReader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether parameters of a type that the protocol does not define are accepted, the name of one, and whether the message
- * has NaN or an infinity outside the data of tensors.
+ * Whether parameters of a type that the protocol does not define are accepted, the name of one, whether the message has
+ * NaN or an infinity outside the data of tensors, and whether it has null for an optional member.
  */
 final class ForeignParameters {
     private final boolean allowed;
     private @Nullable String name;
     private boolean word;
+    private boolean nulls;
 
     ForeignParameters(boolean allowed) {
         this.allowed = allowed;
@@ -43,6 +44,15 @@ final class ForeignParameters {
 
     boolean hasWord() {
         return word;
+    }
+
+    /** A member was null, which is as good as absent. */
+    void absent() {
+        nulls = true;
+    }
+
+    boolean hasNull() {
+        return nulls;
     }
 
     /** The last such parameter accepted, or null. */

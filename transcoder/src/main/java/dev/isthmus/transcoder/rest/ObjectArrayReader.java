@@ -11,14 +11,21 @@ import org.jspecify.annotations.Nullable;
 final class ObjectArrayReader implements ValueReader {
     private final ReaderSettings settings;
     private final String name;
+    private final boolean optional;
     private final Supplier<ObjectReader> items;
     private boolean opened;
     private @Nullable ObjectReader item;
 
-    /** @param items creates the reader of the next object */
-    ObjectArrayReader(ReaderSettings settings, String name, Supplier<ObjectReader> items) {
+    /**
+     * A reader positioned before the array.
+     *
+     * @param optional whether null may stand for no array
+     * @param items creates the reader of the next object
+     */
+    ObjectArrayReader(ReaderSettings settings, String name, boolean optional, Supplier<ObjectReader> items) {
         this.settings = settings;
         this.name = name;
+        this.optional = optional;
         this.items = items;
     }
 
@@ -44,6 +51,13 @@ final class ObjectArrayReader implements ValueReader {
                     item = items.get();
                 }
                 case END_ARRAY -> {
+                    return true;
+                }
+                case NULL -> {
+                    if (opened || !optional) {
+                        throw unexpected("an array of objects", token);
+                    }
+                    settings.foreign().absent();
                     return true;
                 }
                 default -> throw unexpected("an array of objects", token);

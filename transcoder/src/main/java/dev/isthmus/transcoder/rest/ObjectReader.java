@@ -83,7 +83,7 @@ abstract class ObjectReader implements ValueReader {
         return settings.request() ? SkippedValue.strict(depth, settings.held()::heap) : SkippedValue.lenient(depth);
     }
 
-    /** A reader of a string value. */
+    /** A reader of a string value; null is none. */
     final ValueReader text(String key, Consumer<String> to) {
         return json -> {
             JsonToken token = json.next();
@@ -92,7 +92,9 @@ abstract class ObjectReader implements ValueReader {
             }
             if (token == JsonToken.STRING) {
                 to.accept(json.text());
-            } else if (settings.request() || token != JsonToken.NULL) {
+            } else if (token == JsonToken.NULL) {
+                settings.foreign().absent();
+            } else {
                 throw settings.failure(where(key) + ": a string is expected, got " + token);
             }
             return true;

@@ -41,6 +41,6 @@ final class OutputReader extends ObjectReader {
 
     @Override
     String where(String what) {
-        return what;
+        return outputs.where(what);
     }
 }

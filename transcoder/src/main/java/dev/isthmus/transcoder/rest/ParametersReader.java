@@ -44,7 +44,8 @@ final class ParametersReader implements ValueReader {
                     return true;
                 }
                 key = key(json.text());
-            } else if (token == JsonToken.NULL && !settings.request()) {
+            } else if (token == JsonToken.NULL) {
+                settings.foreign().absent();
                 return true;
             } else {
                 open(token);

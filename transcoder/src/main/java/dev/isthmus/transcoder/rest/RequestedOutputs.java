@@ -53,7 +53,7 @@ final class RequestedOutputs {
 
     void endObject() {
         if (name.isEmpty()) {
-            throw OipException.invalid("output: 'name' is missing");
+            throw OipException.invalid(where("'name' is missing"));
         }
         TensorCheck.REQUESTED.requireMemory(name, parameters, limits);
         if (binary != null) {
@@ -63,6 +63,12 @@ final class RequestedOutputs {
             base64.add(name);
         }
         complete.add(new RequestedOutput(name, parameters));
+    }
+
+    /** A message about the output being read. */
+    String where(String what) {
+        TensorCheck check = name.isEmpty() ? TensorCheck.REQUESTED.at(complete.size()) : TensorCheck.REQUESTED;
+        return check.where(name) + what;
     }
 
     void requireDistinct() {

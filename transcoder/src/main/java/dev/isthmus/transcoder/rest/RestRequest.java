@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  *     and the infinities, BYTES as arrays of numbers
  * @param base64Inputs whether any input was received as base64
  * @param foreignParameter the name of one of its parameters of a type that the protocol does not define, or null
+ * @param hasNull whether an optional member was null, which not every server takes for absent
  */
 public record RestRequest(
         InferRequest request,
@@ -19,7 +20,8 @@ public record RestRequest(
         Set<String> plainInputs,
         boolean contestedInputs,
         boolean base64Inputs,
-        @Nullable String foreignParameter) {
+        @Nullable String foreignParameter,
+        boolean hasNull) {
 
     public RestRequest {
         plainInputs = Set.copyOf(plainInputs);

@@ -100,7 +100,8 @@ public final class RestRequestReader {
                 document.plainInputs(),
                 document.contestedJson(),
                 document.base64(),
-                foreign.name());
+                foreign.name(),
+                foreign.hasNull());
     }
 
     /**

@@ -4,7 +4,6 @@ import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.json.ValueReader;
-import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.number.JsonNumbers;
 import java.util.Arrays;
 
@@ -13,15 +12,13 @@ final class ShapeReader implements ValueReader {
     /** The most dimensions of nearly all tensors. */
     private static final int FEW = 4;
 
-    private final TensorCheck check;
     private final TensorBuilder tensor;
     private final JsonNumbers number = new JsonNumbers();
     private long[] extents = new long[FEW];
     private boolean opened;
     private int rank;
 
-    ShapeReader(TensorCheck check, TensorBuilder tensor) {
-        this.check = check;
+    ShapeReader(TensorBuilder tensor) {
         this.tensor = tensor;
     }
 
@@ -45,7 +42,7 @@ final class ShapeReader implements ValueReader {
 
     private void open(JsonToken token) {
         if (token != JsonToken.START_ARRAY) {
-            throw check.failure(tensor.name(), "shape: an array is expected, got " + token);
+            throw tensor.check().failure(tensor.name(), "shape: an array is expected, got " + token);
         }
         opened = true;
     }
@@ -55,13 +52,13 @@ final class ShapeReader implements ValueReader {
             number.read(json.window(), json.tokenStart(), json.tokenEnd());
         }
         if (token != JsonToken.NUMBER || number.hasFraction() || !number.isInteger(true, 64)) {
-            throw check.failure(
+            throw tensor.check().failure(
                     tensor.name(),
                     "shape: integers are expected, got "
                             + (token == JsonToken.NUMBER ? number.shown() : token.toString()));
         }
         if (rank == Shape.MAX_RANK) {
-            throw check.failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are accepted");
+            throw tensor.check().failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are accepted");
         }
         if (rank == extents.length) {
             extents = Arrays.copyOf(extents, 2 * rank);

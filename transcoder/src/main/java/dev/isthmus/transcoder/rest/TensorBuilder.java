@@ -24,7 +24,9 @@ final class TensorBuilder {
     private static final int SMALL_PARTS = 256;
 
     private final ReaderSettings settings;
-    private final TensorCheck check;
+    /** Its position among the tensors, which names it until its name is known. */
+    private final int index;
+
     private final Map<String, Parameter> parameters = new LinkedHashMap<>();
     private String name = "";
     private @Nullable DataType dataType;
@@ -39,9 +41,9 @@ final class TensorBuilder {
     /** The bytes counted for it. */
     private long counted;
 
-    TensorBuilder(ReaderSettings settings) {
+    TensorBuilder(ReaderSettings settings, int index) {
         this.settings = settings;
-        this.check = settings.check();
+        this.index = index;
         settings.held().heap(HeldMemory.TENSOR);
     }
 
@@ -49,19 +51,24 @@ final class TensorBuilder {
         return name;
     }
 
+    /** The checks, whose failures name the tensor. */
+    TensorCheck check() {
+        return name.isEmpty() ? settings.check().at(index) : settings.check();
+    }
+
     void name(String value) {
-        check.requireName(value, settings.limits());
+        check().requireName(value, settings.limits());
         settings.held().heap(value.length());
         name = value;
     }
 
     void shape(Shape value) {
-        check.elementCount(name, value);
+        check().elementCount(name, value);
         shape = value;
     }
 
     void dataType(String value) {
-        dataType = check.dataType(name, value);
+        dataType = check().dataType(name, value);
     }
 
     Map<String, Parameter> parameters() {
@@ -70,7 +77,7 @@ final class TensorBuilder {
 
     void binarySize(Parameter value) {
         if (!(value instanceof Parameter.Int64 size) || size.value() < 0) {
-            throw check.failure(name, "binary_data_size: a number of bytes is expected");
+            throw check().failure(name, "binary_data_size: a number of bytes is expected");
         }
         binarySize = size.value();
     }
@@ -85,14 +92,14 @@ final class TensorBuilder {
         settings.held().heap(HeldMemory.DATA);
         DataType type = dataType;
         if (type == null) {
-            kept = new DeferredData(check, name, settings.limits(), depth, settings.held());
+            kept = new DeferredData(check(), name, settings.limits(), depth, settings.held());
             return kept;
         }
         long expected = expectedBytes(type);
         reader = skims(type)
-                ? new DataScanner(check, name, type, settings.limits(), depth)
+                ? new DataScanner(check(), name, type, settings.limits(), depth)
                 : counts()
-                        ? new ElementCounter(check, name, type, settings.limits(), depth)
+                        ? new ElementCounter(check(), name, type, settings.limits(), depth)
                         : reader(type, expected, depth);
         return reader;
     }
@@ -108,41 +115,44 @@ final class TensorBuilder {
 
     private DataReader reader(DataType type, long expectedBytes, int depth) {
         return new DataReader(
-                check, name, type, expectedBytes, settings.limits().bodyBytes(), depth, settings.allocator());
+                check(), name, type, expectedBytes, settings.limits().bodyBytes(), depth, settings.allocator());
     }
 
     private long expectedBytes(DataType type) {
         Shape known = shape;
-        return known == null || !type.fixedSize() ? 0 : check.byteSize(name, type, known);
+        return known == null || !type.fixedSize() ? 0 : check().byteSize(name, type, known);
     }
 
     /** The tensor's object is complete. */
     void endObject() {
-        if (name.isEmpty()) {
-            throw new OipException(check.code(), check.kind() + ": 'name' is missing");
-        }
+        required(name.isEmpty() ? null : name, "name");
         DataType type = required(dataType, "datatype");
         Shape extents = required(shape, "shape");
-        if (reader == null && kept == null && binarySize < 0) {
-            parameters.putAll(settings.sharedOutputs().getOrDefault(name, Map.of()));
-        }
-        check.requireMemory(name, parameters, settings.limits());
         if (kept != null) {
             reader = counts()
-                    ? new ElementCounter(check, name, type, settings.limits(), 0)
+                    ? new ElementCounter(check(), name, type, settings.limits(), 0)
                     : reader(type, expectedBytes(type), 0);
             reader.read(kept.tokens());
             kept.release();
         }
+        if (reader != null && reader.absent()) {
+            settings.foreign().absent();
+            reader.release();
+            reader = null;
+        }
+        if (reader == null && binarySize < 0) {
+            parameters.putAll(settings.sharedOutputs().getOrDefault(name, Map.of()));
+        }
+        check().requireMemory(name, parameters, settings.limits());
         requireOneSource();
         if (reader != null) {
             reader.requireShape(extents);
             data = reader.take();
             updateHeld();
-        } else if (!shared() && type.fixedSize() && check.byteSize(name, type, extents) != binarySize) {
-            throw check.failure(
+        } else if (!shared() && type.fixedSize() && check().byteSize(name, type, extents) != binarySize) {
+            throw check().failure(
                     name,
-                    "shape " + extents + " of " + type + " needs " + check.byteSize(name, type, extents)
+                    "shape " + extents + " of " + type + " needs " + check().byteSize(name, type, extents)
                             + " bytes, got a binary_data_size of " + binarySize);
         }
     }
@@ -154,7 +164,7 @@ final class TensorBuilder {
     private void requireOneSource() {
         int sources = (reader == null ? 0 : 1) + (binarySize < 0 ? 0 : 1) + (shared() ? 1 : 0);
         if (sources != 1) {
-            throw check.failure(
+            throw check().failure(
                     name,
                     "one of data, binary_data_size and shared_memory_region is expected, got "
                             + (sources == 0 ? "none" : sources));
@@ -177,7 +187,7 @@ final class TensorBuilder {
 
     private <T> T required(@Nullable T value, String key) {
         if (value == null) {
-            throw check.failure(name, "'" + key + "' is missing");
+            throw check().failure(name, "'" + key + "' is missing");
         }
         return value;
     }
@@ -238,10 +248,10 @@ final class TensorBuilder {
         ByteBuf complete = data == null ? Unpooled.EMPTY_BUFFER : data;
         if (counts()) {
             if (reader == null && !shared() && type == DataType.BYTES) {
-                walk.requireComplete(check, name, extents);
+                walk.requireComplete(check(), name, extents);
             }
         } else if (!shared() && (reader == null || reader instanceof DataReader)) {
-            check.requireRaw(name, type, extents, complete);
+            check().requireRaw(name, type, extents, complete);
         }
         if (inBase64 && type == DataType.BYTES && binarySize < 0) {
             ByteBuf decoded = decoded(complete);
@@ -271,7 +281,7 @@ final class TensorBuilder {
         } catch (IllegalArgumentException e) {
             out.release();
             throw new OipException(
-                    check.code(), check.kind() + " '" + name + "': its content_type is base64, its data is not", e);
+                    check().code(), check().where(name) + "its content_type is base64, its data is not", e);
         }
     }
 

@@ -7,7 +7,13 @@ import io.netty.buffer.ByteBuf;
 /** Reads one tensor's {@code data}; owns the result until {@link #take()}. */
 sealed interface TensorData extends ValueReader permits DataReader, CountedData {
 
-    /** Requires that the data has this shape; a flat array matches any shape with as many elements. */
+    /** Whether it was null, which is as good as absent. */
+    boolean absent();
+
+    /**
+     * Requires that the data has this shape; a flat array matches any shape with as many elements, a value without an
+     * array only a scalar's.
+     */
     void requireShape(Shape shape);
 
     /** Whether any element is written in a way that servers interpret differently. */

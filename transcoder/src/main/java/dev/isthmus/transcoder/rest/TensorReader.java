@@ -2,17 +2,14 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.json.ValueReader;
-import dev.isthmus.transcoder.message.TensorCheck;
 import java.util.Map;
 
 /** Reads a tensor's object into a {@link TensorBuilder}. */
 final class TensorReader extends ObjectReader {
-    private final TensorCheck check;
     private final TensorBuilder builder;
 
     TensorReader(ReaderSettings settings, TensorBuilder builder) {
         super(settings);
-        this.check = settings.check();
         this.builder = builder;
     }
 
@@ -21,7 +18,7 @@ final class TensorReader extends ObjectReader {
         return switch (key) {
             case "name" -> text(key, builder::name);
             case "datatype" -> text(key, builder::dataType);
-            case "shape" -> new ShapeReader(check, builder);
+            case "shape" -> new ShapeReader(builder);
             case "data" -> builder.openData(depth);
             default -> skipped(depth);
         };
@@ -48,6 +45,6 @@ final class TensorReader extends ObjectReader {
 
     @Override
     String where(String what) {
-        return check.kind() + " '" + builder.name() + "': " + what;
+        return builder.check().where(builder.name()) + what;
     }
 }

@@ -119,6 +119,30 @@ class RestCodecTest {
         }
     }
 
+    @ParameterizedTest
+    @FieldSource("SAMPLES")
+    void scalarWithoutAnArray_cutAnywhere_isReadAsInOne(Samples sample) {
+        for (String element : sample.json().split(",", -1)) {
+            String type = "\"datatype\":\"" + sample.type() + "\"";
+            RestRequest inArray = read(input("\"name\":\"x\",\"shape\":[]," + type + ",\"data\":[" + element + "]"));
+            byte[] raw = ByteBufUtil.getBytes(inArray.request().inputs().get(0).data());
+            inArray.request().release();
+            Samples expected = new Samples(sample.type(), element, raw);
+            for (String members : List.of(
+                    "\"name\":\"x\",\"shape\":[]," + type + ",\"data\":" + element,
+                    "\"data\" : " + element + " ," + type + ",\"shape\":[],\"name\":\"x\"")) {
+                byte[] body = input(members).getBytes(UTF_8);
+                for (int cut = 0; cut <= body.length; cut++) {
+                    RestRequest read = read(body, RestBody.ALL_JSON, cut);
+                    assertThat(read.contestedInputs()).isTrue();
+                    assertOnly(read, expected, Shape.of());
+                    assertThat(response(members, cut, false)).isEqualTo(raw);
+                    assertThat(response(members, cut, true)).isEmpty();
+                }
+            }
+        }
+    }
+
     /** The data of a response's only output. */
     private static byte[] response(String members, int cut, boolean passing) {
         byte[] body = ("{\"outputs\":[{" + members + "}]}").getBytes(UTF_8);
@@ -131,6 +155,86 @@ class RestCodecTest {
         byte[] data = ByteBufUtil.getBytes(read.outputs().get(0).data());
         read.release();
         return data;
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "\"shape\":[1],\"datatype\":\"INT64\",\"data\":7",
+                "\"data\":7,\"shape\":[1],\"datatype\":\"INT64\"",
+                "\"shape\":[],\"datatype\":\"INT64\",\"data\":null",
+                "\"data\":null,\"shape\":[],\"datatype\":\"INT64\"",
+                "\"shape\":null,\"datatype\":\"INT64\",\"data\":[7]",
+                "\"shape\":[1],\"datatype\":null,\"data\":[7]",
+            })
+    void answer_withoutWhatItNeeds_isRefused(String members) {
+        for (boolean passing : new boolean[] {false, true}) {
+            assertThatThrownBy(() -> response("\"name\":\"x\"," + members, 0, passing))
+                    .isInstanceOfSatisfying(
+                            OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "\"id\":null,\"inputs\":[{%s}]",
+                "\"parameters\":null,\"inputs\":[{%s}]",
+                "\"outputs\":null,\"inputs\":[{%s}]",
+                "\"inputs\":[{\"parameters\":null,%s}]",
+                "\"id\":null,\"parameters\":null,\"outputs\":null,\"inputs\":[{%s,\"parameters\":null}]",
+            })
+    void nullForAnOptionalMember_cutAnywhere_isAsGoodAsAbsent(String pattern) {
+        String tensor = "\"name\":\"x\",\"shape\":[2],\"datatype\":\"FP32\",\"data\":[1,2.5]";
+        byte[] body = ("{" + pattern.formatted(tensor) + "}").getBytes(UTF_8);
+        for (int cut = 0; cut <= body.length; cut++) {
+            for (boolean any : new boolean[] {false, true}) {
+                assertAbsent(
+                        new RestRequestReader(ALLOCATOR, MODEL, RestBody.ALL_JSON, any, WireLimits.DEFAULT), body, cut);
+                assertAbsent(RestRequestReader.skimming(ALLOCATOR, MODEL, any, WireLimits.DEFAULT), body, cut);
+            }
+        }
+    }
+
+    private static void assertAbsent(RestRequestReader reader, byte[] body, int cut) {
+        reader.feed(Unpooled.wrappedBuffer(body, 0, cut));
+        reader.feed(Unpooled.wrappedBuffer(body, cut, body.length - cut));
+        RestRequest read = reader.finish();
+        assertThat(read.hasNull()).isTrue();
+        assertThat(read.foreignParameter()).isNull();
+        InferRequest request = read.request();
+        assertThat(request.id()).isEmpty();
+        assertThat(request.parameters()).isEmpty();
+        assertThat(request.outputs()).isEmpty();
+        assertThat(request.inputs().get(0).parameters()).isEmpty();
+        request.release();
+    }
+
+    @Test
+    void nullForData_besideBinaryData_isAsGoodAsAbsent() {
+        for (String order : List.of("%1$s,%2$s", "%2$s,%1$s")) {
+            String json = input(order.formatted(
+                    "\"name\":\"x\",\"shape\":[1],\"datatype\":\"INT8\"",
+                    "\"data\":null,\"parameters\":{\"binary_data_size\":1}"));
+            RestRequest read = read(concat(json.getBytes(UTF_8), new byte[] {7}), json.length());
+            assertThat(read.hasNull()).isTrue();
+            assertThat(read.contestedInputs()).isFalse();
+            assertOnly(read, new Samples(DataType.INT8, "7", new byte[] {7}), Shape.of(1));
+        }
+    }
+
+    @Test
+    void nullInAnAnswer_isAsGoodAsAbsent() {
+        String body = "{\"id\":null,\"model_name\":\"m\",\"model_version\":null,\"parameters\":null,\"outputs\":["
+                + "{\"name\":\"x\",\"shape\":[1],\"datatype\":\"INT64\",\"parameters\":null,\"data\":[7]}]}";
+        RestResponseReader reader = new RestResponseReader(ALLOCATOR, RestBody.ALL_JSON, WireLimits.DEFAULT);
+        reader.feed(Unpooled.copiedBuffer(body, UTF_8));
+        InferResponse read = reader.finish();
+        assertThat(read.id()).isEmpty();
+        assertThat(read.model()).isEqualTo(ModelRef.of("m"));
+        assertThat(read.parameters()).isEmpty();
+        assertThat(read.outputs().get(0).parameters()).isEmpty();
+        read.release();
     }
 
     /** Strings as large as the body may be, also in parameters; they grow the window in few steps. */
@@ -319,7 +423,16 @@ class RestCodecTest {
             FP32   | [1.0] | [1]                      | integers are expected, got 1.0
             FP32   | ["1"] | [1]                      | integers are expected, got STRING
             FP32   | [4294967296,4294967296] | [1]    | more elements than can be counted
-            FP32   | [1]   | 1                        | an array of FP32 is expected, got a single value
+            FP32   | [1]   | 1                        | an array is expected for shape [1], got a single value
+            FP32   | [1,1] | 1                        | an array is expected for shape [1,1], got a single value
+            FP32   | [0]   | 1                        | an array is expected for shape [0], got a single value
+            BYTES  | [1]   | "a"                      | an array is expected for shape [1], got a single value
+            BYTES  | []    | 1                        | a value of BYTES is expected, got 1
+            INT32  | []    | "1"                      | a value of INT32 is expected, got a string
+            INT8   | []    | 128                      | a value of INT8 is expected, got 128
+            INT8   | []    | []                       | shape [] needs 1 elements, got 0 in data
+            FP32   | []    | null                     | one of data, binary_data_size and shared_memory_region is expected, got none
+            FP32   | null  | [1]                      | shape: an array is expected, got NULL
             FP32   | [1]   | {}                       | an array of FP32 is expected, got an object
             FP99   | [1]   | [1]                      | datatype 'FP99' is not defined by the protocol
             fp32   | [1]   | [1]                      | datatype 'fp32' is not defined by the protocol
@@ -339,14 +452,24 @@ class RestCodecTest {
             {"inputs":[[]]}                                             | an object is expected
             []                                                          | an object is expected, got START_ARRAY
             {"id":1}                                                    | id: a string is expected, got NUMBER
-            {"id":null}                                                 | id: a string is expected, got NULL
+            {"id":null,"parameters":null,"outputs":null}                | 'inputs' is missing
+            {"inputs":null}                                             | inputs: an array of objects is expected, got NULL
+            {"inputs":[null]}                                           | inputs: an array of objects is expected, got NULL
+            {"outputs":[null]}                                          | outputs: an array of objects is expected, got NULL
             {"id":"a","id":"b"}                                         | key 'id' is given twice
             {"parameters":{"a":null}}                                   | parameter 'a': a string, a number or a boolean
             {"parameters":{"a":[1]}}                                    | parameter 'a': a string, a number or a boolean
             {"parameters":{"a":1,"a":2}}                                | key 'a' is given twice
             {"parameters":{"triton_x":1}}                               | reserved
             {"parameters":{"binary_data_output":1}}                     | a boolean is expected
-            {"inputs":[{}]}                                             | 'name' is missing
+            {"inputs":[{}]}                                             | inputs[0]: 'name' is missing
+            {"inputs":[{"name":null}]}                                  | inputs[0]: 'name' is missing
+            {"inputs":[{"name":"x","datatype":null}]}                   | input 'x': 'datatype' is missing
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]},{"shape":[1.5]}]} | inputs[1]: shape: integers are expected
+            {"inputs":[{"datatype":"FP32","data":["x"]}]}               | inputs[0]: a value of FP32 is expected, got a string
+            {"inputs":[{"datatype":"FP99"}]}                            | inputs[0]: datatype 'FP99' is not defined
+            {"inputs":[{"parameters":{"a":[1]}}]}                       | inputs[0]: parameter 'a': a string
+            {"inputs":[{"shape":[1],"datatype":"FP32","data":1,"name":"x"}]} | inputs[0]: data: an array is expected for shape [1]
             {"inputs":[{"name":"x"}]}                                   | 'datatype' is missing
             {"inputs":[{"name":"x","datatype":"FP32","data":[]}]}       | 'shape' is missing
             {"inputs":[{"name":"x","datatype":"FP32","shape":[1]}]}     | got none
@@ -357,7 +480,9 @@ class RestCodecTest {
             {"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1],"parameters":{"shared_memory_region":"r"}}]} | shared memory
             {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]},{"name":"x","datatype":"FP32","shape":[0],"data":[]}]} | 'x' is given twice
             {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}],"outputs":[{"name":"y"},{"name":"y"}]} | output 'y' is given twice
-            {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}],"outputs":[{}]} | output: 'name' is missing
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}],"outputs":[{"name":"y"},{}]} | outputs[1]: 'name' is missing
+            {"inputs":[],"outputs":[{"name":null}]}                     | outputs[0]: 'name' is missing
+            {"inputs":[],"outputs":[{"name":"y","parameters":{"a":[1]}}]} | output 'y': parameter 'a': a string
             {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}]} 1 | the document is followed by more data
             """)
     void request_invalid_isRefused(String body, String message) {
@@ -457,6 +582,24 @@ class RestCodecTest {
         assertThat(read.outputForms().binary("y")).isFalse();
         assertThat(read.outputForms().binary("z")).isTrue();
         request.release();
+    }
+
+    /** Clients in C++ send ids of 2^63 and more as negative int64 over gRPC; JSON has no negative ones. */
+    @Test
+    void idsAndTimeoutsOf64Bits_areNotNegativeInJson() {
+        for (Dialect dialect : Dialect.values()) {
+            Parameter value = new Parameter.Int64(-5);
+            InferRequest request = new InferRequest(
+                    MODEL, "", Map.of("sequence_id", value, "timeout", value, "other", value), List.of(), List.of());
+            RestBody body = RestWriter.request(
+                    ALLOCATOR, request, new ServerFeatures(Wire.REST, dialect, true, false), Set.of());
+            assertThat(body.content().toString(UTF_8))
+                    .contains(
+                            "\"sequence_id\":18446744073709551611",
+                            "\"timeout\":18446744073709551611",
+                            "\"other\":-5");
+            body.release();
+        }
     }
 
     private static byte[] concat(byte[] a, byte[] b) {
@@ -662,24 +805,6 @@ class RestCodecTest {
     /** The maximum number of digits, and an exponent that compensates for them. */
     @Test
     void exponentOfAsManyDigitsAsANumberMayHave_isRead() {
-    /** Clients in C++ send ids of 2^63 and more as negative int64 over gRPC; JSON has no negative ones. */
-    @Test
-    void idsAndTimeoutsOf64Bits_areNotNegativeInJson() {
-        for (Dialect dialect : Dialect.values()) {
-            Parameter value = new Parameter.Int64(-5);
-            InferRequest request = new InferRequest(
-                    MODEL, "", Map.of("sequence_id", value, "timeout", value, "other", value), List.of(), List.of());
-            RestBody body = RestWriter.request(
-                    ALLOCATOR, request, new ServerFeatures(Wire.REST, dialect, true, false), Set.of());
-            assertThat(body.content().toString(UTF_8))
-                    .contains(
-                            "\"sequence_id\":18446744073709551611",
-                            "\"timeout\":18446744073709551611",
-                            "\"other\":-5");
-            body.release();
-        }
-    }
-
         String zeros = "0".repeat(1_048_000);
         assertThat(doubles("0." + zeros + "1e1048001")).containsExactly(1.0);
         assertThat(doubles("1" + zeros + "e-1048000")).containsExactly(1.0);

@@ -38,7 +38,7 @@ final class PassThroughRule {
                 || !peer.dialect().acceptsId(read.request().id())
                 || (!peer.dialect().classifies()
                         && read.request().outputs().stream().anyMatch(RequestedOutput::classified))
-                || (read.foreignParameter() != null && !peer.anyParameter())
+                || ((read.foreignParameter() != null || read.hasNull()) && !peer.anyParameter())
                 || (!peer.sharedMemory() && inSharedMemory(read.request()))) {
             return false;
         }

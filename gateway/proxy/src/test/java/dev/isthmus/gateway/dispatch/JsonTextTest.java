@@ -117,6 +117,7 @@ class JsonTextTest {
     @ValueSource(
             strings = {
                 "{\"id\":\"a b\",",
+                "{\"id\":null,\"outputs\":[{\"name\":\"o\",\"parameters\":{\"binary_data\":true}}],",
                 "{\"outputs\":[{\"name\":\"o\",\"parameters\":{\"content_type\":\"base64\"}}],",
                 "{\"outputs\":[{\"name\":\"o\",\"parameters\":{\"binary_data\":true}}],",
             })

@@ -21,6 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Parameters of any JSON type: forwarded verbatim to a REST server of MLServer's dialect, whether the body is forwarded
@@ -49,7 +50,6 @@ class JsonParametersTest {
     private static FakeRestServer server;
     private static FakeGrpcServer grpc;
     private static Stage stage;
-    private static Http1Client client;
 
     static Stream<Arguments> cases() {
         return VALUES.stream().flatMap(value -> TENSORS.keySet().stream().map(tensor -> Arguments.of(value, tensor)));
@@ -78,12 +78,10 @@ class JsonParametersTest {
                         "grpc",
                         "grpc"),
                 null);
-        client = stage.http1();
     }
 
     @AfterAll
     static void stop() throws Exception {
-        client.close();
         stage.close();
         grpc.close();
         server.close();
@@ -96,7 +94,9 @@ class JsonParametersTest {
     }
 
     private static Http1Client.Response post(String model, String body) throws Exception {
-        return client.post("/v2/models/" + model + "/infer", body).response();
+        try (Http1Client client = stage.http1()) {
+            return client.post("/v2/models/" + model + "/infer", body).response();
+        }
     }
 
     @ParameterizedTest
@@ -111,6 +111,25 @@ class JsonParametersTest {
         assertThat(seen.equals(latin)).as(seen).isEqualTo(TENSORS.get(tensor));
         String written = latin.substring(latin.indexOf("\"p\":"), latin.indexOf("}],\"outputs\""));
         assertThat(seen.split(Pattern.quote(written), -1)).as(seen).hasSize(4);
+    }
+
+    /** As pydantic's {@code model_dump()} writes what is not set. */
+    @ParameterizedTest
+    @ValueSource(strings = {"mlserver", "triton", "kserve", "generic", "grpc"})
+    void nullForOptionalMembers_reachesMlServerOnly(String model) throws Exception {
+        String body = "{\"id\":null,\"parameters\":null,\"outputs\":%s,\"inputs\":[{\"name\":\"x\",\"shape\":[1,2],"
+                + "\"datatype\":\"FP32\",\"parameters\":null,\"data\":[5.1,3.5]}]}";
+        for (String outputs : List.of("null", "[{\"name\":\"y\",\"parameters\":null}]")) {
+            String sent = body.formatted(outputs);
+            assertThat(post(model, sent).status()).isEqualTo(200);
+            if (model.equals("mlserver")) {
+                assertThat(Stage.posted(server).body()).isEqualTo(sent);
+            } else if (model.equals("grpc")) {
+                assertThat(Infer.request(FakeGrpcServer.next(grpc.messages)).getInputsList()).hasSize(1);
+            } else {
+                assertThat(Stage.posted(server).body()).contains("\"name\":\"x\"").doesNotContain("null");
+            }
+        }
     }
 
     @ParameterizedTest

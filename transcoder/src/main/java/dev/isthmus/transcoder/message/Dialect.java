@@ -72,7 +72,7 @@ public enum Dialect {
         return this == MLSERVER ? NonFinite.NULL : NonFinite.TOKEN;
     }
 
-    /** Whether a REST server decodes BYTES sent as base64 with the parameter {@code content_type}. */
+    /** Whether a server decodes BYTES sent as base64 with the parameter {@code content_type}. */
     public boolean base64() {
         return this == MLSERVER;
     }

@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the JSON document of an inference request or response. Owns its tensors until {@link #takeTensors()}. */
@@ -71,13 +72,7 @@ final class DocumentReader extends ObjectReader {
 
     /** The names of the inputs, which are distinct, received as JSON that every server interprets alike. */
     Set<String> plainInputs() {
-        List<String> names = new ArrayList<>();
-        for (TensorBuilder tensor : tensors) {
-            if (tensor.plainJson()) {
-                names.add(tensor.name());
-            }
-        }
-        return Set.of(names.toArray(String[]::new));
+        return names(TensorBuilder::plainJson);
     }
 
     boolean contestedJson() {
@@ -88,12 +83,19 @@ final class DocumentReader extends ObjectReader {
         return any;
     }
 
-    boolean base64() {
-        boolean any = false;
+    /** The names of the inputs decoded from base64. */
+    Set<String> base64Inputs() {
+        return names(TensorBuilder::base64);
+    }
+
+    private Set<String> names(Predicate<TensorBuilder> which) {
+        List<String> names = new ArrayList<>();
         for (TensorBuilder tensor : tensors) {
-            any |= tensor.base64();
+            if (which.test(tensor)) {
+                names.add(tensor.name());
+            }
         }
-        return any;
+        return Set.of(names.toArray(String[]::new));
     }
 
     OutputForms forms() {

@@ -99,7 +99,7 @@ public final class RestRequestReader {
                 document.forms(),
                 document.plainInputs(),
                 document.contestedJson(),
-                document.base64(),
+                document.base64Inputs(),
                 foreign.name(),
                 foreign.hasNull());
     }

@@ -10,8 +10,6 @@ import dev.isthmus.transcoder.json.ValueReader;
 import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import java.nio.ByteBuffer;
-import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -266,20 +264,9 @@ final class TensorBuilder {
     }
 
     private ByteBuf decoded(ByteBuf texts) {
-        ByteBuf out = settings.allocator().buffer(texts.readableBytes());
         try {
-            for (int at = texts.readerIndex(); at < texts.writerIndex(); ) {
-                int length = texts.getIntLE(at);
-                ByteBuffer bytes = Base64.getDecoder().decode(texts.nioBuffer(at + 4, length));
-                out.writeIntLE(bytes.remaining()).writeBytes(bytes);
-                at += 4 + length;
-            }
-            return out;
-        } catch (OutOfMemoryError e) {
-            out.release();
-            throw e;
+            return Base64Inputs.decoded(settings.allocator(), texts);
         } catch (IllegalArgumentException e) {
-            out.release();
             throw new OipException(
                     check().code(), check().where(name) + "its content_type is base64, its data is not", e);
         }

@@ -237,6 +237,43 @@ class RestCodecTest {
         read.release();
     }
 
+    /** A server that decodes base64 itself gets the text again; all others get bytes. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"inputs\":[{%s,\"parameters\":{\"content_type\":\"base64\"}}]}",
+                "{\"parameters\":{\"content_type\":\"b64\"},\"inputs\":[{%s}]}"
+            })
+    void base64_isDecodedOnce(String pattern) {
+        String members =
+                "\"name\":\"x\",\"shape\":[2],\"datatype\":\"BYTES\",\"data\":[\"YWJjZA==\",\"//4=\"]";
+        RestRequest read = read(pattern.formatted(members));
+        for (Dialect dialect : Dialect.values()) {
+            InferRequest sent = read.retained(ALLOCATOR, dialect);
+            Tensor tensor = sent.inputs().get(0);
+            Samples text = new Samples(DataType.BYTES, "", elements("YWJjZA==".getBytes(UTF_8), "//4=".getBytes(UTF_8)));
+            Samples bytes = new Samples(DataType.BYTES, "", elements("abcd".getBytes(UTF_8), new byte[] {-1, -2}));
+            boolean encoded = dialect == Dialect.MLSERVER;
+            assertThat(ByteBufUtil.getBytes(tensor.data())).isEqualTo((encoded ? text : bytes).raw());
+            assertThat(tensor.parameters())
+                    .isEqualTo(encoded ? Map.of("content_type", new Parameter.Text("base64")) : Map.of());
+            InferRequest decoded =
+                    Base64Inputs.decoded(ALLOCATOR, sent, encoded ? read.base64Inputs() : Set.of());
+            assertThat(ByteBufUtil.getBytes(decoded.inputs().get(0).data())).isEqualTo(bytes.raw());
+            assertThat(decoded.inputs().get(0).parameters()).isEmpty();
+            decoded.release();
+        }
+        read.request().release();
+    }
+
+    private static byte[] elements(byte[]... elements) {
+        ByteBuf raw = Unpooled.buffer();
+        for (byte[] element : elements) {
+            raw.writeIntLE(element.length).writeBytes(element);
+        }
+        return ByteBufUtil.getBytes(raw);
+    }
+
     /** Strings as large as the body may be, also in parameters; they grow the window in few steps. */
     @Test
     void stringOfAnyLength_isRead() {

@@ -145,7 +145,9 @@ public final class ReplayClient implements AutoCloseable {
      * @throws OipException if the call fails
      */
     public InferResponse infer(RestRequest request, ModelRef model) throws InterruptedException {
-        InferRequest renamed = request.request().withModel(model);
+        InferRequest renamed =
+                request.retained(ALLOCATOR, upstream.peer().dialect()).withModel(model);
+        request.request().release();
         InferMessage message = transcoder.request(
                 ALLOCATOR, new InferMessage.DecodedRequest(renamed, request.plainInputs()), upstream.peer());
         Operation operation = new Operation.Infer(model, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false);

@@ -40,7 +40,7 @@ final class RestJoin implements JoinCodec {
         RestBody body = rest.body();
         var reader = new RestRequestReader(allocator, model, body.jsonLength(), peer.anyParameter(), limits);
         RestRequest read = feed(body.content(), reader::feed, reader::finish, reader::release);
-        if (read.contestedInputs() || read.base64Inputs() || read.foreignParameter() != null) {
+        if (read.contestedInputs() || !read.base64Inputs().isEmpty() || read.foreignParameter() != null) {
             read.request().release();
             return null;
         }

@@ -7,7 +7,9 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.rest.Base64Inputs;
 import io.netty.buffer.ByteBufAllocator;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /**
@@ -15,8 +17,13 @@ import java.util.function.Consumer;
  *
  * @param message owned by the receiver
  * @param form the form in which the client wants the response
+ * @param base64Texts the names of the inputs left in base64, because the server that it was decoded for decodes it
  */
-record DecodedBody(InferMessage.DecodedRequest message, ResponseForm form) {
+record DecodedBody(InferMessage.DecodedRequest message, ResponseForm form, Set<String> base64Texts) {
+
+    DecodedBody(InferMessage.DecodedRequest message, ResponseForm form) {
+        this(message, form, Set.of());
+    }
 
     InferRequest request() {
         return message.request();
@@ -34,7 +41,7 @@ record DecodedBody(InferMessage.DecodedRequest message, ResponseForm form) {
 
     /** The same with another request (taken); this one is owned by another. */
     DecodedBody with(InferRequest changed) {
-        return new DecodedBody(new InferMessage.DecodedRequest(changed, message.plainInputs()), form);
+        return new DecodedBody(new InferMessage.DecodedRequest(changed, message.plainInputs()), form, base64Texts);
     }
 
     /**
@@ -44,7 +51,8 @@ record DecodedBody(InferMessage.DecodedRequest message, ResponseForm form) {
      */
     DecodedBody retained(ModelRef model, ModelRef requested) {
         InferRequest own = request().retained().withModel(model);
-        return new DecodedBody(new InferMessage.DecodedRequest(own, message.plainInputs()), formOf(model, requested));
+        return new DecodedBody(
+                new InferMessage.DecodedRequest(own, message.plainInputs()), formOf(model, requested), base64Texts);
     }
 
     /**
@@ -58,6 +66,9 @@ record DecodedBody(InferMessage.DecodedRequest message, ResponseForm form) {
 
     /** This request (taken) in the form of a server. */
     UpstreamMessage encoded(Transcoder transcoder, ByteBufAllocator allocator, ServerFeatures peer) {
-        return new UpstreamMessage(transcoder.request(allocator, message, peer), form);
+        InferMessage sent = peer.dialect().base64()
+                ? message
+                : with(Base64Inputs.decoded(allocator, request(), base64Texts)).message();
+        return new UpstreamMessage(transcoder.request(allocator, sent, peer), form);
     }
 }

@@ -22,6 +22,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -142,8 +143,10 @@ final class JsonBody implements RequestBody {
                     + "': a string, a number of at most 64 bits or a boolean is expected in a request to this model");
         }
         return new DecodedBody(
-                new InferMessage.DecodedRequest(full.request().retained().withModel(model), full.plainInputs()),
-                form(full, model, outputs(full), false));
+                new InferMessage.DecodedRequest(
+                        full.retained(allocator, peer.dialect()).withModel(model), full.plainInputs()),
+                form(full, model, outputs(full), false),
+                peer.dialect().base64() ? full.base64Inputs() : Set.of());
     }
 
     private ResponseForm form(RestRequest request, ModelRef model, OutputForms outputs, boolean unchanged) {

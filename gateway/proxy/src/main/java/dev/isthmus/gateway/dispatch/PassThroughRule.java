@@ -32,7 +32,7 @@ final class PassThroughRule {
         OutputForms outputs = read.outputForms();
         if (peer.wire() != Wire.REST
                 || read.contestedInputs()
-                || (read.base64Inputs() && !peer.dialect().base64())
+                || (!read.base64Inputs().isEmpty() && !peer.dialect().base64())
                 || !outputs.base64().isEmpty()
                 || read.request().parameters().containsKey(StreamParameters.EMPTY_FINAL)
                 || !peer.dialect().acceptsId(read.request().id())

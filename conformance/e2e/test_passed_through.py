@@ -68,15 +68,17 @@ def test_classification_as_json(fleet_rest):
     assert (output["datatype"], output["shape"], output["data"]) == ("BYTES", [2], ["3.000000:1", "2.000000:2"])
 
 
-@pytest.mark.parametrize("sequence", [1007, 2**62 + 5, "a sequence"])
+@pytest.mark.parametrize("sequence", [1007, 2**62 + 5, 2**63, 2**64 - 5, "a sequence"])
 def test_sequence(fleet_clients, sequence):
-    """The model adds one at the start of a sequence."""
+    """The model adds one at the start of a sequence. Over gRPC, ids from 2^63 on are negative, as in Triton's C++ client."""
     http, grpc = fleet_clients
-    for infer, inputs in ((http.infer, lambda p: http_inputs(p, True)), (grpc.infer, grpc_inputs)):
+    negative = isinstance(sequence, int) and sequence >= 2**63
+    for infer, inputs, sequence_id in ((http.infer, lambda p: http_inputs(p, True), sequence),
+                                       (grpc.infer, grpc_inputs, sequence - 2**64 if negative else sequence)):
         got = []
         for value, start, end in ((5, True, False), (6, False, False), (7, False, True)):
             pairs = [("INPUT", "INT32", np.array([[value]], np.int32))]
-            result = infer("simple_sequence", inputs(pairs), sequence_id=sequence, sequence_start=start, sequence_end=end)
+            result = infer("simple_sequence", inputs(pairs), sequence_id=sequence_id, sequence_start=start, sequence_end=end)
             got.append(int(result.as_numpy("OUTPUT")[0][0]))
         assert got == [6, 6, 7]
 

@@ -62,6 +62,22 @@ public final class MemberScanner {
         return at;
     }
 
+    /** The value found, if it is a string; otherwise empty. */
+    public String text() {
+        if (json.getByte(start) != '"') {
+            return "";
+        }
+        byte[] value = new byte[at - start - 2];
+        json.getBytes(start + 1, value);
+        try {
+            return StandardCharsets.UTF_8
+                    .decode(JsonEscapes.unescape(value, 0, value.length))
+                    .toString();
+        } catch (JsonException e) {
+            return "";
+        }
+    }
+
     private boolean is(byte[] wanted, int from, int to) {
         int length = to - from;
         if (length < wanted.length || length > wanted.length * ESCAPE_BYTES) {

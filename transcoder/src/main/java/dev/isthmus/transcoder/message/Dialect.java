@@ -112,6 +112,11 @@ public enum Dialect {
         return this == MLSERVER;
     }
 
+    /** Whether responses have the name of the requested model. In MLServer and KServe the model's code writes it. */
+    public boolean repeatsModel() {
+        return this == TRITON || this == GENERIC;
+    }
+
     /** Whether model versions can be requested. */
     public boolean versions() {
         return this != KSERVE;

@@ -8,6 +8,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.oip.RequestedOutput;
+import dev.isthmus.transcoder.message.ResponseOrigin;
 import dev.isthmus.transcoder.message.StreamParameters;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.WireLimits;
@@ -23,6 +24,7 @@ public final class ProtobufReader {
     private static final int ID = 3 << 3 | ProtoCursor.BYTES;
     private static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
 
+    private static final int RESPONSE_OUTPUTS = 5;
     private static final int INPUTS = 5 << 3 | ProtoCursor.BYTES;
     private static final int CONTENTS = 5 << 3 | ProtoCursor.BYTES;
     private static final int OUTPUTS = 6 << 3 | ProtoCursor.BYTES;
@@ -31,6 +33,34 @@ public final class ProtobufReader {
     private static final int MAX_FIELDS = 1 << 18;
 
     private ProtobufReader() {}
+
+    /**
+     * What a ModelInferResponse says before its outputs of the request that it answers.
+     *
+     * @param start its first bytes, borrowed; what is malformed or missing in them is not known
+     */
+    public static ResponseOrigin origin(ByteBuf start) {
+        String model = "";
+        String id = "";
+        try {
+            ProtoCursor cursor = ProtoCursor.of(start, ErrorCode.BAD_UPSTREAM_ANSWER);
+            while (cursor.more()) {
+                int tag = cursor.tag();
+                if (tag == MODEL_NAME) {
+                    model = cursor.string();
+                } else if (tag == ID) {
+                    id = cursor.string();
+                } else if (ProtoCursor.field(tag) >= RESPONSE_OUTPUTS) {
+                    break;
+                } else {
+                    cursor.skip();
+                }
+            }
+        } catch (OipException malformed) {
+            return new ResponseOrigin(model, id);
+        }
+        return new ResponseOrigin(model, id);
+    }
 
     /**
      * The fields of a ModelInferRequest that are read without decoding its tensors.

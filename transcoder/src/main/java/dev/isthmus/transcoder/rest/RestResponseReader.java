@@ -4,6 +4,8 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.json.MemberScanner;
+import dev.isthmus.transcoder.message.ResponseOrigin;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -12,6 +14,9 @@ import java.util.Map;
 
 /** Reads an upstream's REST inference response in chunks, as {@link RestRequestReader} does requests. */
 public final class RestResponseReader {
+    /** Where its origin is looked for: servers write it before the outputs. */
+    private static final int HEAD = 4 << 10;
+
     private final ForeignParameters foreign = new ForeignParameters(true);
     private final MessageReader reader;
 
@@ -48,6 +53,21 @@ public final class RestResponseReader {
             WireLimits limits,
             Map<String, Map<String, Parameter>> sharedOutputs) {
         return new RestResponseReader(allocator, jsonLength, limits, sharedOutputs, ElementUse.COUNTED);
+    }
+
+    /**
+     * What a response says at its beginning of the request that it answers.
+     *
+     * @param start the first bytes of its body, borrowed
+     */
+    public static ResponseOrigin origin(ByteBuf start) {
+        return new ResponseOrigin(member(start, "model_name"), member(start, "id"));
+    }
+
+    private static String member(ByteBuf start, String name) {
+        int from = start.readerIndex();
+        MemberScanner members = new MemberScanner(start, from, from + Math.min(start.readableBytes(), HEAD));
+        return members.find(name) ? members.text() : "";
     }
 
     /**

@@ -177,7 +177,7 @@ final class JoinedBatch {
             inFlight = first.upstream()
                     .send(
                             joined,
-                            new UpstreamRequest.InferenceRequest(key.model(), message(first, joined.allocator())),
+                            request(first, joined.allocator()),
                             receiver)
                     .cancelIf(ended);
         } catch (RuntimeException | OutOfMemoryError e) {
@@ -186,11 +186,12 @@ final class JoinedBatch {
     }
 
     /** The joined request; what was decoded is taken. */
-    private InferMessage message(BatchMember first, ByteBufAllocator allocator) {
+    private UpstreamRequest request(BatchMember first, ByteBufAllocator allocator) {
         InferRequest request = RowTensors.join(
                 allocator, waiting.stream().map(WaitingRequest::request).toList());
-        return first.codec()
+        InferMessage message = first.codec()
                 .write(allocator, request, key.form(), first.upstream().peer());
+        return new UpstreamRequest.InferenceRequest(key.model(), message, request.id(), false);
     }
 
     /** The call has the deadline of the request that may wait longest; the others end by their own. */
@@ -335,7 +336,6 @@ final class JoinedBatch {
         waiting.forEach(each -> each.member().sendSingly(singles));
     }
 
-    /**
     /** A server's text may be about one of the requests, and tell the others of it. */
     private static OipException withoutServersText(OipException failure) {
         return failure.isServersText()
@@ -344,6 +344,7 @@ final class JoinedBatch {
                 : failure;
     }
 
+    /**
      * Whether the server, or the way to it, is the cause: more calls would not help, and add load to a server that has
      * too much.
      */

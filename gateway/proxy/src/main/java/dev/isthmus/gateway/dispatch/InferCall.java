@@ -96,7 +96,7 @@ final class InferCall implements Reply {
         response.form(started.form());
         exchange.sending();
         RequestUpload upload = new RequestUpload(
-                streamed, new UpstreamRequest.InferenceInParts(target.model(), started.length()), this);
+                streamed, new UpstreamRequest.InferenceInParts(target.model(), started.length(), request.id()), this);
         inFlight = upload;
         upload.open(call, target.upstream());
         return upload;
@@ -148,7 +148,7 @@ final class InferCall implements Reply {
         UpstreamMessage prepared = request.prepare(routed.features(target.upstream()), target.model(), show);
         response.form(prepared.form());
         exchange.sending();
-        return new UpstreamRequest.InferenceRequest(target.model(), prepared.message(), infer.stream());
+        return new UpstreamRequest.InferenceRequest(target.model(), prepared.message(), request.id(), infer.stream());
     }
 
     /** The decoded request as one that may get the response to an equal one. */

@@ -69,6 +69,11 @@ final class SentRequest {
         return known.formOf(model, requested);
     }
 
+    /** The id that the server gets, and has to repeat; empty for none. */
+    String id() {
+        return decoded == null ? body.id() : decoded.request().id();
+    }
+
     /** What was decoded, with the model of a target; borrowed. */
     InferRequest decoded(ModelRef model) {
         return Objects.requireNonNull(decoded).request().withModel(model);

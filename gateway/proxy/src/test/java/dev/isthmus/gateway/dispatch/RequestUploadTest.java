@@ -55,7 +55,7 @@ class RequestUploadTest {
     void cancelledWhileTheCallIsOpened_cancelsTheCall() {
         FakeUpstream upstream = new FakeUpstream();
         RequestUpload upload =
-                new RequestUpload(new EmptyRequest(), new UpstreamRequest.InferenceInParts(MODEL, 1), Reply.DISCARDING);
+                new RequestUpload(new EmptyRequest(), new UpstreamRequest.InferenceInParts(MODEL, 1, ""), Reply.DISCARDING);
         upstream.beforeReturn = received -> upload.cancel();
         Operation operation = new Operation.Infer(MODEL, new BodyForm.RestForm(-1, -1, null), false);
         Call call = new Call(

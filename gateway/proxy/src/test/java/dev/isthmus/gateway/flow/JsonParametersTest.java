@@ -176,7 +176,7 @@ class JsonParametersTest {
                     restStage.channel(),
                     "ModelInfer",
                     new Metadata(),
-                    Infer.request("m", "a", 1).toByteArray());
+                    Infer.request("m", "7", 1).toByteArray());
             ModelInferResponse response = Infer.response(grpcClient.response());
             assertThat(response.getParametersMap()).containsOnlyKeys("q");
             assertThat(response.getOutputs(0).getParametersMap()).containsOnlyKeys("q");

@@ -68,14 +68,16 @@ public sealed interface UpstreamRequest {
      * An inference; the reply receives {@code ReplyMessage.Inference}s on the peer's wire, or one in parts.
      *
      * @param message on the peer's wire, taken
+     * @param id of the request, which the response has to repeat; empty if it has none
      * @param events whether any number of responses may arrive, one if the server cannot stream; otherwise there is
      *     exactly one
      */
-    record InferenceRequest(ModelRef model, InferMessage message, boolean events) implements UpstreamRequest {
+    record InferenceRequest(ModelRef model, InferMessage message, String id, boolean events)
+            implements UpstreamRequest {
 
-        /** An inference with one response. */
+        /** An inference with one response, whose id is not compared. */
         public InferenceRequest(ModelRef model, InferMessage message) {
-            this(model, message, false);
+            this(model, message, "", false);
         }
 
         @Override
@@ -95,7 +97,7 @@ public sealed interface UpstreamRequest {
 
         @Override
         public InferenceRequest retained() {
-            return new InferenceRequest(model, message.retained(), events);
+            return new InferenceRequest(model, message.retained(), id, events);
         }
 
         @Override
@@ -116,6 +118,7 @@ public sealed interface UpstreamRequest {
     final class InferenceInParts implements UpstreamRequest {
         private final ModelRef model;
         private final long length;
+        private final String id;
         private RequestSink server = RequestSink.ENDED;
         private @Nullable Runnable sent;
         private boolean begun;
@@ -128,10 +131,17 @@ public sealed interface UpstreamRequest {
          *
          * @param model as named in the message
          * @param length of the message in bytes
+         * @param id as that of {@link InferenceRequest}
          */
-        public InferenceInParts(ModelRef model, long length) {
+        public InferenceInParts(ModelRef model, long length, String id) {
             this.model = model;
             this.length = length;
+            this.id = id;
+        }
+
+        /** As that of {@link InferenceRequest}. */
+        public String id() {
+            return id;
         }
 
         @Override

@@ -486,7 +486,7 @@ class CallQueueTest {
     void requestsInParts_areReadWhenTheyAreSent() {
         try (FleetBench bench = limited(1, QUEUE)) {
             ClientReply first = infer(bench, "a");
-            var parts = new UpstreamRequest.InferenceInParts(FleetBench.MODEL, 1 << 20);
+            var parts = new UpstreamRequest.InferenceInParts(FleetBench.MODEL, 1 << 20, "");
             ClientReply second = new ClientReply();
             second.cancellation = bench.cluster().send(bench.callOf("b"), parts, second);
             assertThat(parts.isReady()).isFalse();

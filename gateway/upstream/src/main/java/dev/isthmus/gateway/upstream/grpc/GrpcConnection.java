@@ -167,6 +167,13 @@ final class GrpcConnection implements ConnectionListener {
         }
     }
 
+    /** Opens no more streams, and closes when those that are open have ended. */
+    void retire() {
+        closing(ServerCloseCause.GATEWAY);
+        pool.drain(this);
+        http2.goAway();
+    }
+
     @Override
     public void streamClosed() {
         if (http2.openStreams() == 0) {

@@ -214,6 +214,11 @@ final class GrpcConnectionPool {
         }
     }
 
+    /** A response was that to another request: new calls get new connections. */
+    void outOfStep() {
+        List.copyOf(ready).forEach(GrpcConnection::retire);
+    }
+
     /** The connection has ended, or could not be established. */
     void connectionClosed(GrpcConnection connection, @Nullable Throwable cause) {
         draining.remove(connection);

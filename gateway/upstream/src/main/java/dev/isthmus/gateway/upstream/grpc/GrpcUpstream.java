@@ -30,7 +30,9 @@ import dev.isthmus.proto.ServerReadyRequest;
 import dev.isthmus.proto.ServerReadyResponse;
 import dev.isthmus.proto.metadata.RawModelMetadata;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.message.ExpectedOrigin;
 import dev.isthmus.transcoder.message.Wire;
+import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -41,7 +43,6 @@ import org.jspecify.annotations.Nullable;
  * A server that speaks gRPC. An inference message names its model and version: the {@code model} argument is ignored.
  */
 public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
-    private static final GrpcResponseReader INFERENCE = new InferenceReader();
     private static final GrpcResponseReader DOCUMENT = ReplyMessage.Document::new;
     private static final GrpcResponseReader SERVER_READY = message ->
             new ReplyMessage.Ready(parse(ServerReadyResponse.parser(), message).getReady());
@@ -92,7 +93,7 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
                 && infer.events()
                 && capabilities().dialect().streams()) {
             UpstreamStream stream = inferStream(call, infer.model(), reply);
-            stream.send(call, infer.model(), "", false, infer.message());
+            stream.send(call, infer.model(), infer.id(), false, infer.message());
             stream.end();
             return stream;
         }
@@ -110,11 +111,9 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
     private UnaryCall unary(Call call, UpstreamRequest request, Reply reply) {
         return switch (request) {
             case UpstreamRequest.InferenceRequest infer ->
-                open(call, methods.modelInfer(), INFERENCE, settings().maxMessageBytes(), reply)
-                        .sending(protobuf(infer.message()));
+                inference(call, infer.model(), infer.id(), reply).sending(protobuf(infer.message()));
             case UpstreamRequest.InferenceInParts parts -> {
-                UnaryCall unary =
-                        open(call, methods.modelInfer(), INFERENCE, settings().maxMessageBytes(), reply);
+                UnaryCall unary = inference(call, parts.model(), parts.id(), reply);
                 parts.open(unary.parts(parts.length()));
                 yield unary;
             }
@@ -161,7 +160,18 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
         return Unpooled.wrappedBuffer(message.toByteArray());
     }
 
-    private record InferenceReader() implements GrpcResponseReader {
+    private UnaryCall inference(Call call, ModelRef model, String id, Reply reply) {
+        ExpectedOrigin origin = ExpectedOrigin.of(capabilities().dialect(), model.name(), id);
+        return open(
+                call, methods.modelInfer(), new InferenceReader(origin), settings().maxMessageBytes(), reply);
+    }
+
+    private record InferenceReader(ExpectedOrigin expected) implements GrpcResponseReader {
+        @Override
+        public @Nullable String violation(ByteBuf start) {
+            return expected.violation(ProtobufReader.origin(start));
+        }
+
         @Override
         public ReplyMessage read(ByteBuf message) {
             return new ReplyMessage.Inference(new InferMessage.ProtobufMessage(message));

@@ -11,11 +11,17 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.ExpectedOrigin;
+import dev.isthmus.transcoder.message.ResponseOrigin;
+import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One ModelStreamInfer call. The next response is delivered only when the client is ready, and requests are queued
@@ -27,8 +33,14 @@ final class StreamCall extends GrpcCall implements UpstreamStream {
             "\\[request id:|unexpected (?:shape|size|inference|additional) |inference (?:request|input) "
                     + "|input (?:'|byte size)|expected \\d+ ");
 
+    private static final int MAX_IDS = 1024;
+
     private final Dialect dialect;
     private final Deque<ByteBuf> waiting = new ArrayDeque<>();
+    private ExpectedOrigin expected = ExpectedOrigin.ANY;
+    /** The ids of the requests; null if one has none, or there are too many to know them. */
+    private @Nullable Set<String> ids = new HashSet<>();
+
     private boolean endRequested;
     private boolean endSent;
 
@@ -42,6 +54,12 @@ final class StreamCall extends GrpcCall implements UpstreamStream {
         if (finished() || endRequested || !(message instanceof InferMessage.ProtobufMessage protobuf)) {
             message.release();
             return;
+        }
+        expected = ExpectedOrigin.of(dialect, model.name(), "");
+        if (ids != null && (id.isEmpty() || !dialect.acceptsId(id) || ids.size() == MAX_IDS)) {
+            ids = null;
+        } else if (ids != null) {
+            ids.add(id);
         }
         waiting.add(protobuf.message());
         flush();
@@ -113,7 +131,22 @@ final class StreamCall extends GrpcCall implements UpstreamStream {
             fail(pool().texts().failures().badResponse("sent a message that violates the protocol", e));
             return;
         }
-        reply().message(response);
+        String violation = response instanceof ReplyMessage.Inference inference
+                        && inference.message() instanceof InferMessage.ProtobufMessage protobuf
+                ? violation(ProtobufReader.origin(protobuf.message()))
+                : null;
+        if (violation == null) {
+            reply().message(response);
+        } else {
+            response.release();
+            pool().outOfStep();
+            fail(pool().texts().failures().badResponse(violation, null));
+        }
+    }
+
+    private @Nullable String violation(ResponseOrigin origin) {
+        boolean foreign = ids != null && !origin.id().isEmpty() && !ids.contains(origin.id());
+        return foreign ? "sent a response with an id that no request has" : expected.violation(origin);
     }
 
     private ReplyMessage decode(ByteBuf message) {

@@ -136,6 +136,10 @@ final class UnaryCall extends GrpcCall {
 
     @Override
     void receivedPart(ByteBuf part) {
+        if (remaining == length && failsAsForeign(part)) {
+            part.release();
+            return;
+        }
         remaining -= part.readableBytes();
         reply().message(new ReplyMessage.Part(part, length));
     }
@@ -153,6 +157,9 @@ final class UnaryCall extends GrpcCall {
     @Override
     void succeeded() {
         ByteBuf response = message;
+        if (response != null && failsAsForeign(response)) {
+            return;
+        }
         message = null;
         finish();
         if (length > 0) {
@@ -162,6 +169,17 @@ final class UnaryCall extends GrpcCall {
         } else {
             read(response);
         }
+    }
+
+    /** Fails if the response that begins so is that to another request; returns whether it is. */
+    private boolean failsAsForeign(ByteBuf start) {
+        String violation = reader.violation(start);
+        if (violation == null) {
+            return false;
+        }
+        pool().outOfStep();
+        fail(pool().texts().failures().badResponse(violation, null));
+        return true;
     }
 
     private void read(ByteBuf response) {

@@ -4,10 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.message.ExpectedOrigin;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -23,14 +23,17 @@ final class EventReader implements PartReader {
             Unpooled.unreleasableBuffer(Unpooled.copiedBuffer("{\"error\"", StandardCharsets.US_ASCII));
 
     private final Reply reply;
-    private final UpstreamFailures failures;
+    private final RestResponses responses;
+    private final ExpectedOrigin expected;
     private final EventParser parser;
 
-    EventReader(Reply reply, UpstreamFailures failures, ByteBufAllocator allocator, long maxBytes) {
+    EventReader(
+            Reply reply, RestResponses responses, ExpectedOrigin expected, ByteBufAllocator allocator, long maxBytes) {
         this.reply = reply;
-        this.failures = failures;
+        this.responses = responses;
+        this.expected = expected;
         this.parser = new EventParser(allocator, maxBytes, () -> {
-            throw failures.responseTooLarge(maxBytes, null);
+            throw responses.failures().responseTooLarge(maxBytes, null);
         });
     }
 
@@ -45,6 +48,7 @@ final class EventReader implements PartReader {
 
     private void event(ByteBuf data) {
         if (!ByteBufUtil.equals(data, data.readerIndex(), ERROR, 0, ERROR.readableBytes())) {
+            responses.requireOrigin(data, expected);
             reply.message(
                     new ReplyMessage.Inference(new InferMessage.RestMessage(new RestBody(data, RestBody.ALL_JSON))));
             return;
@@ -55,7 +59,7 @@ final class EventReader implements PartReader {
             String text = error.isTextual() ? error.textValue() : error.toString();
             reply.message(new ReplyMessage.StreamError(OipException.ofServer(ErrorCode.UNKNOWN, text), ""));
         } catch (IOException e) {
-            throw failures.badResponse("sent an event that violates the protocol", e);
+            throw responses.failures().badResponse("sent an event that violates the protocol", e);
         } finally {
             data.release();
         }

@@ -201,30 +201,41 @@ final class RestCall implements Subscription {
         RestConnection carrier = connection;
         connection = null;
         end();
-        Http1Response head = response.head();
-        if (carrier != null) {
-            carrier.finished(keepsAlive(head));
-        }
         if (response.streamed()) {
+            finished(carrier, true);
             reply.complete();
             return;
         }
-        reply.headers(returned(head.fields()));
-        ReplyMessage message;
+        Http1Response head = response.head();
+        ReplyMessage message = null;
+        OipException failure = null;
         try {
             message = handler.read(head.status(), head.fields(), response.takeBody());
         } catch (OipException e) {
-            reply.fail(e);
-            return;
+            failure = e;
         } catch (RuntimeException e) {
-            reply.fail(failures.badResponse("sent a response that cannot be read", e));
-            return;
+            failure = failures.badResponse("sent a response that cannot be read", e);
         } catch (OutOfMemoryError e) {
             // Out of direct memory.
-            reply.fail(new OipException(ErrorCode.OVERLOADED, "out of memory for the response", e));
-            return;
+            failure = new OipException(ErrorCode.OVERLOADED, "out of memory for the response", e);
         }
-        reply.only(message);
+        boolean valid = failure == null || head.status() != HttpResponseStatus.OK.code();
+        finished(carrier, valid);
+        if (valid) {
+            reply.headers(returned(head.fields()));
+        }
+        if (message != null) {
+            reply.only(message);
+        } else if (failure != null) {
+            reply.fail(failure);
+        }
+    }
+
+    /** @param valid if not, what comes next on the connection may not be the response to the next request */
+    private void finished(@Nullable RestConnection carrier, boolean valid) {
+        if (carrier != null) {
+            carrier.finished(valid && keepsAlive(response.head()));
+        }
     }
 
     /**

@@ -11,8 +11,10 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.json.JsonCheck;
+import dev.isthmus.transcoder.message.ExpectedOrigin;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
+import dev.isthmus.transcoder.rest.RestResponseReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import java.io.IOException;
@@ -26,14 +28,29 @@ record RestResponses(UpstreamFailures failures) {
     /** Ten digits hold any buffer length and fit into a long. */
     private static final Pattern LENGTH = Pattern.compile("[0-9]{1,10}");
 
-    ReplyMessage inference(int status, FieldSection headers, ByteBuf body) {
+    ReplyMessage inference(int status, FieldSection headers, ByteBuf body, ExpectedOrigin expected) {
+        long jsonLength;
         try {
             requireOk(status, headers, body);
-            long jsonLength = jsonLength(headers, body.readableBytes());
-            return new ReplyMessage.Inference(new InferMessage.RestMessage(new RestBody(body, jsonLength)));
+            jsonLength = jsonLength(headers, body.readableBytes());
         } catch (RuntimeException e) {
             body.release();
             throw e;
+        }
+        requireOrigin(body, expected);
+        return new ReplyMessage.Inference(new InferMessage.RestMessage(new RestBody(body, jsonLength)));
+    }
+
+    /**
+     * Requires that an inference response is that to its request.
+     *
+     * @param start its first bytes, released if it is not
+     */
+    void requireOrigin(ByteBuf start, ExpectedOrigin expected) {
+        String violation = expected.violation(RestResponseReader.origin(start));
+        if (violation != null) {
+            start.release();
+            throw failures.badResponse(violation, null);
         }
     }
 
@@ -139,18 +156,35 @@ record RestResponses(UpstreamFailures failures) {
 
     /** The receiver that forwards the body of an inference response; null to buffer the body. */
     @Nullable
-    PartReader passed(int status, FieldSection headers, long length, Reply reply) {
+    PartReader passed(int status, FieldSection headers, long length, Reply reply, ExpectedOrigin expected) {
         if (status != OK || !reply.acceptsParts(Wire.REST, length)) {
             return null;
         }
         long jsonLength = jsonLength(headers, length == ReplyMessage.Part.UNKNOWN ? Long.MAX_VALUE : length);
-        return new Passed(reply, length, jsonLength);
+        return new Passed(reply, length, jsonLength, expected);
     }
 
-    private record Passed(Reply reply, long length, long jsonLength) implements PartReader {
+    private final class Passed implements PartReader {
+        private final Reply reply;
+        private final long length;
+        private final long jsonLength;
+        private final ExpectedOrigin expected;
+        private boolean begun;
+
+        Passed(Reply reply, long length, long jsonLength, ExpectedOrigin expected) {
+            this.reply = reply;
+            this.length = length;
+            this.jsonLength = jsonLength;
+            this.expected = expected;
+        }
+
         @Override
         public void part(ByteBuf part) {
             if (part.isReadable()) {
+                if (!begun) {
+                    requireOrigin(part, expected);
+                    begun = true;
+                }
                 reply.message(new ReplyMessage.Part(part, length, jsonLength));
             } else {
                 part.release();

@@ -17,6 +17,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.message.ExpectedOrigin;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -39,7 +40,6 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
     private final ByteBufAllocator allocator;
     private final LongSupplier nanoTime;
     private final RestResponses responses;
-    private final RestResponseHandler inference = new InferenceReader();
 
     public RestUpstream(
             UpstreamSettings settings, ServerCapabilities capabilities, PoolLimits limits, ByteBufAllocator allocator) {
@@ -113,15 +113,15 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         };
     }
 
-    private final class InferenceReader implements RestResponseHandler {
+    private record InferenceReader(RestResponses responses, ExpectedOrigin expected) implements RestResponseHandler {
         @Override
         public ReplyMessage read(int status, FieldSection headers, ByteBuf body) {
-            return responses.inference(status, headers, body);
+            return responses.inference(status, headers, body, expected);
         }
 
         @Override
         public @Nullable PartReader passed(int status, FieldSection headers, long length, Reply reply) {
-            return responses.passed(status, headers, length, reply);
+            return responses.passed(status, headers, length, reply, expected);
         }
     }
 
@@ -135,13 +135,16 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         }
         String path = path(infer.model(), (events ? ModelAction.INFER_STREAM : ModelAction.INFER).suffix());
         RestRequestSpec request = RestRequestSpec.infer(path, call, rest.body());
-        RestResponseHandler reader = events ? new EventStreamReader(call, inference, false) : inference;
+        ExpectedOrigin origin = ExpectedOrigin.of(
+                capabilities().dialect(), infer.model().name(), infer.id());
+        RestResponseHandler inference = new InferenceReader(responses, origin);
+        RestResponseHandler reader = events ? new EventStreamReader(call, inference, origin) : inference;
         return exchange(call, request, reader, settings().maxMessageBytes(), reply);
     }
 
     private RestCall generate(Call call, UpstreamRequest.GenerateRequest generate, boolean events, Reply reply) {
         RestResponseHandler document = (status, _, body) -> responses.generated(status, body);
-        RestResponseHandler reader = events ? new EventStreamReader(call, document, true) : document;
+        RestResponseHandler reader = events ? new EventStreamReader(call, document, null) : document;
         String path = path(generate.model(), (events ? ModelAction.GENERATE_STREAM : ModelAction.GENERATE).suffix());
         RestRequestSpec request = RestRequestSpec.json(path, call, generate.body());
         return exchange(call, request, reader, settings().maxMessageBytes(), reply);
@@ -172,12 +175,13 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
     private final class EventStreamReader implements RestResponseHandler {
         private final Call call;
         private final RestResponseHandler complete;
-        private final boolean raw;
+        /** Of each event; null if they are forwarded as they are. */
+        private final @Nullable ExpectedOrigin origin;
 
-        EventStreamReader(Call call, RestResponseHandler complete, boolean raw) {
+        EventStreamReader(Call call, RestResponseHandler complete, @Nullable ExpectedOrigin origin) {
             this.call = call;
             this.complete = complete;
-            this.raw = raw;
+            this.origin = origin;
         }
 
         @Override
@@ -192,9 +196,9 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
                 return null;
             }
             long maxBytes = settings().maxMessageBytes();
-            return raw
+            return origin == null
                     ? new CheckedEvents(call, reply, failures(), maxBytes)
-                    : new EventReader(reply, failures(), call.allocator(), maxBytes);
+                    : new EventReader(reply, responses, origin, call.allocator(), maxBytes);
         }
     }
 

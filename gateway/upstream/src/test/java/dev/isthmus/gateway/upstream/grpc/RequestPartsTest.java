@@ -62,7 +62,7 @@ class RequestPartsTest {
 
         Sender(Reply reply, byte[] message, int part, long length) {
             this.reply = reply;
-            this.parts = new UpstreamRequest.InferenceInParts(MODEL, length);
+            this.parts = new UpstreamRequest.InferenceInParts(MODEL, length, "");
             this.message = message;
             this.part = part;
         }
@@ -154,7 +154,7 @@ class RequestPartsTest {
         try (var server = FakeGrpcServer.silent()) {
             GrpcUpstream upstream = upstream(server.endpoint());
             RecordedReply reply = bench.send(recorded ->
-                    upstream.send(bench.call(), new UpstreamRequest.InferenceInParts(MODEL, 2000), recorded));
+                    upstream.send(bench.call(), new UpstreamRequest.InferenceInParts(MODEL, 2000, ""), recorded));
             server.headers();
             reply.cancel();
             server.awaitCancelled();

@@ -3,7 +3,10 @@ package dev.isthmus.gateway.fleet.discovery;
 import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.ServerAddress;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
+import io.netty.resolver.NoopAddressResolverGroup;
 import io.netty.resolver.dns.DnsNameResolver;
 import io.netty.resolver.dns.DnsNameResolverBuilder;
 import io.netty.resolver.dns.DnsServerAddressStreamProvider;
@@ -18,6 +21,9 @@ import java.util.function.Consumer;
 /** Resolves names with DNS and the hosts file, on one event loop. */
 public final class DnsDiscovery implements Discovery {
     private static final long QUERY_TIMEOUT_MILLIS = TimeUnit.SECONDS.toMillis(2);
+
+    /** For the choice between two families of addresses. */
+    private static final int CONNECT_TIMEOUT_MILLIS = 1000;
 
     private final EventLoop loop;
     private final DnsServerAddressStreamProvider servers;
@@ -61,6 +67,11 @@ public final class DnsDiscovery implements Discovery {
             builder.searchDomains(searchDomains).ndots(searchDomains.size());
         }
         DnsNameResolver resolver = builder.build();
-        return new NameLookup(resolver, timeToLive, name);
+        Bootstrap connector = new Bootstrap()
+                .group(loop)
+                .channel(transport.clientChannel())
+                .resolver(NoopAddressResolverGroup.INSTANCE)
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS);
+        return new NameLookup(resolver, connector, timeToLive, name);
     }
 }

@@ -3,6 +3,9 @@ package dev.isthmus.gateway.fleet.discovery;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.ServerAddress;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.dns.DefaultDnsQuestion;
 import io.netty.handler.codec.dns.DnsRecord;
 import io.netty.handler.codec.dns.DnsRecordType;
@@ -15,6 +18,9 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /** Resolves one name. One look-up at a time, on the event loop of the resolver. */
 final class NameLookup {
@@ -22,6 +28,7 @@ final class NameLookup {
     private static final int MAX_SERVERS = 4096;
 
     private final DnsNameResolver resolver;
+    private final Bootstrap connector;
     private final TimeToLive timeToLive;
     private final ServerAddress name;
 
@@ -37,9 +44,15 @@ final class NameLookup {
         void failed(Throwable cause);
     }
 
-    /** @param timeToLive the resolver's */
-    NameLookup(DnsNameResolver resolver, TimeToLive timeToLive, ServerAddress name) {
+    /**
+     * A look-up of one name.
+     *
+     * @param connector for connections to servers, which are closed at once; without a handler, on the resolver's loop
+     * @param timeToLive the resolver's
+     */
+    NameLookup(DnsNameResolver resolver, Bootstrap connector, TimeToLive timeToLive, ServerAddress name) {
         this.resolver = resolver;
+        this.connector = connector;
         this.timeToLive = timeToLive;
         this.name = name;
     }
@@ -66,20 +79,57 @@ final class NameLookup {
     private void host(Endpoint endpoint, String authority, AddressCollector collector) {
         resolver.resolveAll(endpoint.host()).addListener((Future<List<InetAddress>> future) -> {
             if (future.isSuccess()) {
-                collector.found(servers(future.getNow(), endpoint.port(), authority));
+                oneFamily(
+                        addresses(endpoint.host(), future.getNow()),
+                        endpoint.port(),
+                        used -> collector.found(servers(used, endpoint.port(), authority)));
             } else {
                 collector.failed(future.cause());
             }
         });
     }
 
-    /** A host with addresses of both families is one server with two addresses: only the IPv4 ones are used. */
     private static List<DiscoveredServer> servers(List<InetAddress> addresses, int port, String authority) {
-        boolean hasIpv4 = addresses.stream().anyMatch(Inet4Address.class::isInstance);
         return addresses.stream()
-                .filter(address -> !hasIpv4 || address instanceof Inet4Address)
                 .map(address -> new DiscoveredServer(new Endpoint(NetUtil.toAddressString(address), port), authority))
                 .toList();
+    }
+
+    /** Servers may listen on either loopback address, whatever the hosts file says (RFC 6761, 6.3). */
+    private static List<InetAddress> addresses(String host, List<InetAddress> found) {
+        return host.equals("localhost") ? List.of(NetUtil.LOCALHOST4, NetUtil.LOCALHOST6) : found;
+    }
+
+    /**
+     * A host with addresses of both families is one server with two addresses. The IPv4 ones are used, unless only the
+     * other ones can be connected to: a server may listen on the localhost of one family only.
+     */
+    private void oneFamily(List<InetAddress> addresses, int port, Consumer<List<InetAddress>> use) {
+        Map<Boolean, List<InetAddress>> families =
+                addresses.stream().collect(Collectors.partitioningBy(Inet4Address.class::isInstance));
+        List<InetAddress> ipv4 = families.get(true);
+        List<InetAddress> ipv6 = families.get(false);
+        if (ipv4.isEmpty() || ipv6.isEmpty()) {
+            use.accept(addresses);
+        } else {
+            connect(
+                    ipv4.getFirst(),
+                    port,
+                    () -> use.accept(ipv4),
+                    () -> connect(ipv6.getFirst(), port, () -> use.accept(ipv6), () -> use.accept(ipv4)));
+        }
+    }
+
+    private void connect(InetAddress address, int port, Runnable listens, Runnable fails) {
+        Bootstrap once = connector.clone().handler(new ChannelInboundHandlerAdapter());
+        once.connect(address, port).addListener((ChannelFuture future) -> {
+            if (future.isSuccess()) {
+                future.channel().close();
+                listens.run();
+            } else {
+                fails.run();
+            }
+        });
     }
 
     private void service(String service, LookupHandler outcome) {

@@ -10,6 +10,8 @@ import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.ServerAddress;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.resolver.dns.SingletonDnsServerAddressStreamProvider;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -66,6 +68,16 @@ class DnsDiscoveryTest {
         watch(REFRESH, List.of(), host("localhost", 8001));
 
         assertThat(found).containsExactly(found("127.0.0.1", 8001, "localhost:8001"));
+    }
+
+    @Test
+    void localhost_isTheFamilyThatAServerListensOn() throws Exception {
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getByName("::1"))) {
+            watch(REFRESH, List.of(), host("localhost", server.getLocalPort()));
+
+            assertThat(found)
+                    .containsExactly(found("::1", server.getLocalPort(), "localhost:" + server.getLocalPort()));
+        }
     }
 
     @Test

@@ -199,7 +199,8 @@ class AdminAccessTest {
         try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port())) {
             socket.setSoTimeout(20_000);
             socket.getOutputStream()
-                    .write("GET /live HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n".getBytes(StandardCharsets.ISO_8859_1));
+                    .write("GET /live HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n"
+                            .getBytes(StandardCharsets.ISO_8859_1));
             assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1))
                     .containsIgnoringCase("\r\nconnection: close\r\n");
         }

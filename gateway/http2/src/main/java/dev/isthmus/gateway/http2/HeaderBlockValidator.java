@@ -37,7 +37,8 @@ final class HeaderBlockValidator {
             return new HeaderBlock(headers, HeaderBlock.MessageKind.RESPONSE, code, length, problem);
         }
         if (method != null) {
-            String problem = endsWithSpace(headers) ? "white space at the end of a value" : requestProblem(headers, method);
+            String problem =
+                    endsWithSpace(headers) ? "white space at the end of a value" : requestProblem(headers, method);
             return new HeaderBlock(
                     headers, HeaderBlock.MessageKind.REQUEST, 0, length, problem == null ? lengthProblem : problem);
         }

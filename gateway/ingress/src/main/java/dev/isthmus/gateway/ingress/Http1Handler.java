@@ -300,9 +300,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         public void respond(RestResponse response) {
             keepAlive &= !listener.connections().drain().draining();
             earlier = flush.isDeferred() ? ResponseFlush.pendingBytes(ctx) : 0;
-            ChannelFuture written = Http1Responses.write(ctx, response.allowing(cors), Persistence.of(keepAlive, http10));
+            ChannelFuture sent = Http1Responses.write(ctx, response.allowing(cors), Persistence.of(keepAlive, http10));
             flush.flush(ctx);
-            finished(written);
+            finished(sent);
         }
 
         private void finished(ChannelFuture written) {

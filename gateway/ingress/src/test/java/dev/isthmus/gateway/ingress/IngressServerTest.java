@@ -61,8 +61,8 @@ class IngressServerTest {
         AtomicBoolean accepting = new AtomicBoolean();
         List<Boolean> served = new CopyOnWriteArrayList<>();
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
-        try (IngressServer other =
-                        IngressServer.listen(transport, loops, buffers, anyPort, Ingress.listener(IngressServerTest::live, 1000));
+        try (IngressServer other = IngressServer.listen(
+                        transport, loops, buffers, anyPort, Ingress.listener(IngressServerTest::live, 1000));
                 IngressServer server = IngressServer.bind(
                         transport,
                         loops,

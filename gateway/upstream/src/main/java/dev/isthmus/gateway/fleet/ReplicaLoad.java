@@ -14,6 +14,7 @@ final class ReplicaLoad {
     private final AtomicLong sent = new AtomicLong();
     /** Failed calls, which count less and less: a server that fails at once would otherwise seem idle. */
     private final AtomicLong failed = new AtomicLong();
+
     private volatile @Nullable QueueReading reading;
 
     private record QueueReading(long pending, long sentBefore, long time) {}

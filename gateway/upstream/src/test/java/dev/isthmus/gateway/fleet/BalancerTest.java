@@ -83,7 +83,8 @@ class BalancerTest {
         for (int i = 0; i < 10_000; i++) {
             pool.pass(Duration.ofMillis(1));
             if (inFlight.size() == 50) {
-                inFlight.remove().ended(CallOutcome.ANSWERED, Duration.ofMillis(50).toNanos(), false);
+                inFlight.remove()
+                        .ended(CallOutcome.ANSWERED, Duration.ofMillis(50).toNanos(), false);
             }
             if (pool.pick(balancer, ReplicaFixture.call(Call.NO_AFFINITY), List.of()) == failing) {
                 ReplicaFixture.call(failing, failure, Duration.ofMillis(1));

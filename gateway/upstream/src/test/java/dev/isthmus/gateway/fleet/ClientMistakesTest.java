@@ -13,7 +13,6 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.Breaker;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
-
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
@@ -64,7 +63,8 @@ class ClientMistakesTest {
     /** An inference with one client's request, once more than the breaker and any ejection need. */
     private void expect(Cluster cluster, boolean events, ErrorCode code, CallOutcome outcome) throws Exception {
         for (int i = 0; i < CALLS; i++) {
-            assertThat(infer(cluster, fleet.bench().call(), events).failure().code()).isEqualTo(code);
+            assertThat(infer(cluster, fleet.bench().call(), events).failure().code())
+                    .isEqualTo(code);
         }
         assertThat(fleet.tries(outcome)).isEqualTo(CALLS);
         assertThat(fleet.tries(CallOutcome.UNAVAILABLE) + fleet.tries(CallOutcome.FAILED))
@@ -77,21 +77,18 @@ class ClientMistakesTest {
     /** @param events whether a stream of events is generated */
     private RecordedReply infer(Cluster cluster, Call call, boolean events) {
         ByteBuf body = fleet.bench().allocator().directBuffer(2).writeZero(2);
-        UpstreamRequest request =
-                switch (cluster.peer().wire()) {
-                    case PROTOBUF ->
-                        new UpstreamRequest.InferenceRequest(MODEL, new InferMessage.ProtobufMessage(body));
-                    case REST, DECODED ->
-                        events
-                                ? new UpstreamRequest.GenerateRequest(new Operation.Generate(MODEL, true), body)
-                                : new UpstreamRequest.InferenceRequest(
-                                        MODEL, new InferMessage.RestMessage(new RestBody(body, RestBody.ALL_JSON)));
-                };
+        UpstreamRequest request = switch (cluster.peer().wire()) {
+            case PROTOBUF -> new UpstreamRequest.InferenceRequest(MODEL, new InferMessage.ProtobufMessage(body));
+            case REST, DECODED ->
+                events
+                        ? new UpstreamRequest.GenerateRequest(new Operation.Generate(MODEL, true), body)
+                        : new UpstreamRequest.InferenceRequest(
+                                MODEL, new InferMessage.RestMessage(new RestBody(body, RestBody.ALL_JSON)));
+        };
         return fleet.bench().send(reply -> cluster.send(call, request, reply));
     }
 
-    private void expectGrpc(RawHttp2Server.Responder responder, ErrorCode code, CallOutcome outcome)
-            throws Exception {
+    private void expectGrpc(RawHttp2Server.Responder responder, ErrorCode code, CallOutcome outcome) throws Exception {
         try (var server = RawHttp2Server.responding(responder)) {
             expect(cluster(UpstreamProtocol.GRPC, loopback(server.port())), false, code, outcome);
         }
@@ -170,8 +167,7 @@ class ClientMistakesTest {
     @ParameterizedTest
     @ValueSource(strings = {"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n", "HTTP/1.1 200 OK\r\nX: %s\r\n\r\n"})
     void restResponse_thatIsTooLarge(String response) throws Exception {
-        expectRest(
-                response.formatted("x".repeat(20_000)), ErrorCode.BAD_UPSTREAM_ANSWER, CallOutcome.ANSWERED);
+        expectRest(response.formatted("x".repeat(20_000)), ErrorCode.BAD_UPSTREAM_ANSWER, CallOutcome.ANSWERED);
     }
 
     /** As MLServer does for a version that it does not have. */

@@ -44,6 +44,7 @@ abstract class GrpcCall implements StreamListener, Subscription {
     private @Nullable GrpcDeframer deframer;
     /** Received bytes not yet returned to the server's window. */
     private int unacknowledged;
+
     private long consumed;
     /** Whether it holds one of the pool's permits for a large window. */
     private boolean largeWindow;
@@ -132,13 +133,11 @@ abstract class GrpcCall implements StreamListener, Subscription {
     boolean openOn(Http2Connection connection) {
         HeaderFieldList sent =
                 timeout.unannounced() ? head.with(GrpcNames.TIMEOUT, GrpcTimeout.value(timeout.left())) : head;
-        Http2Stream opened = connection.open(sent, false, this);
-        if (opened == null) {
-            return false;
+        stream = connection.open(sent, false, this);
+        if (stream != null) {
+            sendRequest();
         }
-        stream = opened;
-        sendRequest();
-        return true;
+        return stream != null;
     }
 
     /** Whether the call has a stream. */

@@ -39,7 +39,6 @@ final class GrpcConnection implements ConnectionListener {
      */
     private static final int MAX_HEAD = 1 << 20;
 
-
     private final GrpcConnectionPool pool;
     private final ConnectionRules rules;
     private final AbusePolicy abuse;

@@ -99,13 +99,14 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
      */
     private OipException ofHttp(CharSequence status) {
         int number = number(status);
-        ErrorCode code =
-                switch (number) {
-                    case 404 -> ErrorCode.UNIMPLEMENTED;
-                    case 502, 503, 504 -> ErrorCode.UNAVAILABLE;
-                    default -> number < 500 ? ErrorCode.ofHttpStatus(number) : ErrorCode.UNKNOWN;
-                };
-        return number < 400 || number > 599 ? notGrpc(null) : failures.failure(code, "returned HTTP status " + status, null);
+        ErrorCode code = switch (number) {
+            case 404 -> ErrorCode.UNIMPLEMENTED;
+            case 502, 503, 504 -> ErrorCode.UNAVAILABLE;
+            default -> number < 500 ? ErrorCode.ofHttpStatus(number) : ErrorCode.UNKNOWN;
+        };
+        return number < 400 || number > 599
+                ? notGrpc(null)
+                : failures.failure(code, "returned HTTP status " + status, null);
     }
 
     /** Three digits as a number, as {@code :status} has them; 0 if there is none. */

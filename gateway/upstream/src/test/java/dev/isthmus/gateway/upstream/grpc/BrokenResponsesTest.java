@@ -60,8 +60,8 @@ class BrokenResponsesTest {
         "599, UNKNOWN",
     })
     void httpStatus_ofAProxy_isMapped(String status, ErrorCode code) throws Exception {
-        OipException failure = failure(
-                (peer, stream) -> peer.headers(stream, false, ":status", status, "content-type", "text/html"));
+        OipException failure =
+                failure((peer, stream) -> peer.headers(stream, false, ":status", status, "content-type", "text/html"));
         assertThat(failure.code()).isEqualTo(code);
         assertThat(failure).hasMessage("upstream 'triton' returned HTTP status " + status);
         assertThat(failure.processed()).isEqualTo(Processed.YES);

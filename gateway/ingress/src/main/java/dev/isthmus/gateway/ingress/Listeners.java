@@ -152,8 +152,8 @@ public final class Listeners implements AutoCloseable {
         }
 
         /**
-         * Applies the change: added listeners accept connections, removed listeners accept no more connections, and changed ones accept them with their new
-         * settings; existing connections stay open.
+         * Applies the change: added listeners accept connections, removed ones accept no more, and changed ones accept
+         * them with their new settings; existing connections stay open.
          */
         public void commit() {
             bound = List.copyOf(next);

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Which failures may be retried. */
 record RetryPolicy(Retry config) {
-    /** The end of Triton's message if a scheduler queue is full, after what names the request; over REST its status varies. */
+    /** How Triton's message ends if a scheduler queue is full; over REST its status varies. */
     private static final String QUEUE_FULL = "Exceeds maximum queue size";
 
     /**

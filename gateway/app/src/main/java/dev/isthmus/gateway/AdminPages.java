@@ -216,7 +216,7 @@ final class AdminPages {
                 resources.gateway().obstacle(),
                 List.copyOf(current.catalogue().members()),
                 current.catalogue().readyModels(),
-                current.catalogue().driftCounts(),
+                current.catalogue().driftTexts(),
                 gateway.ramps().reports(),
                 reloads.last(),
                 others == null ? PeerFindings.NONE : others.findings());

@@ -95,7 +95,7 @@ class FleetCommandsTest {
                         .anyMatch(line -> line.matches(
                                 "critical: Server 127.0.0.1:\\d+, the only one of upstream 'gone', is not ready."))
                         .anyMatch(line -> line.matches("  since: 20.*Z"))
-                        .anyMatch(line -> line.matches("  cause: 127.0.0.1:\\d+: upstream 'gone' is not .*"))
+                        .anyMatch(line -> line.matches("  cause: 127.0.0.1:\\d+: it is not .*"))
                         .anyMatch(line -> line.startsWith("  next:  Start or repair a server"));
             });
         }

@@ -362,8 +362,8 @@ public final class Catalogue implements AutoCloseable {
     }
 
     /** How many differences there are between the servers of a model; without models that have none. */
-    public Map<String, Integer> driftCounts() {
-        return models.drift().counts();
+    public Map<String, List<String>> driftTexts() {
+        return models.drift().texts();
     }
 
     /** Whether each configured model is ready; without models that were not checked on all servers. */

@@ -17,7 +17,7 @@ public record Drift(ServerId source, DriftKind kind, String subject, String merg
 
     /** The difference in one line, with its server. */
     String text() {
-        return source.upstream() + " " + source.label() + ": "
+        return "server " + source.label() + " of upstream '" + source.upstream() + "': "
                 + switch (kind) {
                     case PLATFORM -> differs("platform");
                     case VERSIONS -> differs("versions");

@@ -64,11 +64,12 @@ final class DriftLog {
         return drift == null ? 0 : drift.size();
     }
 
-    /** The number of differences for each model that has some. */
-    Map<String, Integer> counts() {
+    /** The differences of each model that has some, each with its server. */
+    Map<String, List<String>> texts() {
         return byModel.asMap().entrySet().stream()
                 .collect(Collectors.toMap(
-                        Map.Entry::getKey, drift -> drift.getValue().size()));
+                        Map.Entry::getKey,
+                        drift -> drift.getValue().stream().map(Drift::text).toList()));
     }
 
     ObjectNode document() {

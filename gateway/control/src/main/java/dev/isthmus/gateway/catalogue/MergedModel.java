@@ -13,7 +13,7 @@ import java.util.Optional;
  * One model as described by its replicas and targets together.
  *
  * @param metadata the tensors, parameters and properties of one of the servers, the most frequent platform, the versions of all
- * @param drift where servers with the same model name and version differ; at most 256 differences
+ * @param drift where servers of an upstream differ on the same model and version; at most 256 differences
  */
 public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
 
@@ -40,10 +40,11 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
         return form(sources).metadata().with(name, versions(sources), platform(sources));
     }
 
-    /** Compares only replicas with each other; targets with other names or versions differ on purpose. */
+    /** Compares only replicas with each other; targets with other upstreams, names or versions differ on purpose. */
     private static List<Drift> drift(String name, List<ModelDescription> sources) {
-        Map<ModelRef, List<ModelDescription>> replicas = new LinkedHashMap<>();
-        sources.forEach(source -> replicas.computeIfAbsent(source.requested(), requested -> new ArrayList<>())
+        Map<UpstreamModel, List<ModelDescription>> replicas = new LinkedHashMap<>();
+        sources.forEach(source -> replicas.computeIfAbsent(
+                        new UpstreamModel(source.source().upstream(), source.requested()), each -> new ArrayList<>())
                 .add(source));
         List<Drift> drift = new ArrayList<>();
         replicas.values().forEach(same -> {
@@ -52,6 +53,9 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
         });
         return drift;
     }
+
+    /** A model of an upstream, of which all its servers should have the same. */
+    private record UpstreamModel(String upstream, ModelRef requested) {}
 
     private static ModelDescription form(List<ModelDescription> sources) {
         Optional<ModelDescription> best =

@@ -5,6 +5,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -24,6 +25,7 @@ import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.extension.FanOut;
 import dev.isthmus.gateway.extension.ManagementJson;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
@@ -44,12 +46,15 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The management extensions of a fleet: index and statistics of several servers are merged, load and unload go to every
  * server of the model, everything else to one. The response of a single server is forwarded unchanged.
  */
 public final class ManageCall {
+    private static final Logger LOG = LoggerFactory.getLogger(ManageCall.class);
     /** For requests about the server. */
     private static final ModelRef NO_MODEL = ModelRef.of("");
 
@@ -219,7 +224,7 @@ public final class ManageCall {
                 manage,
                 reply,
                 content -> new ManageFanOut(
-                                call, manage, content, servers, outcomes -> report(operation, outcomes, hooked))
+                                call, manage, content, servers, outcomes -> report(call, operation, outcomes, hooked))
                         .begin());
     }
 
@@ -228,13 +233,32 @@ public final class ManageCall {
         return servers.size() == 1 && servers.getFirst().model().equals(manage.model());
     }
 
-    private static void report(String operation, List<ManageFanOut.ServerReply> replies, Reply reply) {
+    private static void report(Call call, String operation, List<ManageFanOut.ServerReply> replies, Reply reply) {
         List<ServerOutcome> outcomes = replies.stream()
                 .map(each -> new ServerOutcome(each.server().source(), each.failure()))
                 .toList();
+        // Clients are told how many servers of which upstream, and never their addresses.
+        outcomes.forEach(each -> log(call, operation, each));
         new FanOutResult(operation, outcomes)
                 .failure()
                 .ifPresentOrElse(reply::fail, () -> reply.only(new ReplyMessage.Document(Unpooled.EMPTY_BUFFER)));
+    }
+
+    private static void log(Call call, String operation, ServerOutcome outcome) {
+        OipException failure = outcome.failure();
+        if (failure != null) {
+            CallLog.of(LOG.atWarn(), call.context())
+                    .addMarker(RepeatingLogEvent.MARKER)
+                    .addKeyValue("upstream", outcome.source().upstream())
+                    .addKeyValue("server", outcome.source().label())
+                    .log(
+                            "{} failed on {} of upstream '{}': {}: {}",
+                            operation,
+                            outcome.source().label(),
+                            outcome.source().upstream(),
+                            failure.code(),
+                            failure.message());
+        }
     }
 
     private RequestSink statistics(Call call, Operation.Manage manage, Reply reply) {

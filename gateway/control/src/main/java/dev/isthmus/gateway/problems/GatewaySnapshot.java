@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param obstacle why the gateway is not ready; null if it is
  * @param servers all servers, as last checked
  * @param models whether each configured model is ready; without those that were not checked
- * @param drift how many differences there are between the servers of a model; without models that have none
+ * @param drift the differences between the servers of a model, each with its server; without models that have none
  * @param lastReload null if there was none
  * @param peers how the gateways of the deployment differ
  */
@@ -24,7 +24,7 @@ public record GatewaySnapshot(
         @Nullable String obstacle,
         List<ReplicaStatus> servers,
         Map<String, Boolean> models,
-        Map<String, Integer> drift,
+        Map<String, List<String>> drift,
         List<RampReport> ramps,
         @Nullable LastReload lastReload,
         PeerFindings peers) {

@@ -1,22 +1,19 @@
 package dev.isthmus.gateway.problems;
 
+import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.problems.MeterReading.CallerCalls;
-import dev.isthmus.gateway.problems.MeterReading.RefusalKey;
+import dev.isthmus.gateway.problems.MeterReading.CounterKey;
 import dev.isthmus.gateway.settings.AuthenticationConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.TreeMap;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Limits that have refused calls, and open circuit breakers. */
 final class LimitProblems {
-    private static final int CALLERS = 3;
     private static final String PRINCIPAL = "principal";
 
     private final ProblemSearch search;
@@ -28,17 +25,23 @@ final class LimitProblems {
     }
 
     void addTo(List<GatewayProblem> found) {
-        for (RefusalKey limit : search.now().refusals().keySet()) {
-            long refused = search.now().refused(limit, search.before());
+        for (CounterKey limit : search.now().counters().keySet()) {
+            long refused = search.now().since(limit, search.before());
             GatewayProblem problem = refused == 0 ? null : problem(limit, refused);
             if (problem != null) {
                 found.add(problem);
             }
         }
-        search.now().openBreakers().forEach(upstream -> found.add(breaker(upstream)));
+        Map<String, List<ReplicaStatus>> upstreams = ServerProblems.upstreams(search.gateway());
+        for (String upstream : search.now().openBreakers()) {
+            // Of an upstream without servers it is a consequence.
+            if (!ServerProblems.down(upstreams.getOrDefault(upstream, List.of()))) {
+                found.add(breaker(upstream));
+            }
+        }
     }
 
-    private @Nullable GatewayProblem problem(RefusalKey limit, long refused) {
+    private @Nullable GatewayProblem problem(CounterKey limit, long refused) {
         String calls = ProblemText.plural(refused, "call") + " in the last minute.";
         return switch (limit.meter()) {
             case "isthmus.rate.limited" -> rate(limit, refused, calls);
@@ -64,33 +67,32 @@ final class LimitProblems {
         };
     }
 
-    private GatewayProblem rate(RefusalKey limit, long refused, String calls) {
+    private GatewayProblem rate(CounterKey limit, long refused, String calls) {
         String model = limit.subject();
         boolean perCaller = limit.scope().equals(PRINCIPAL);
         Map<String, String> subject = new LinkedHashMap<>();
         subject.put("model", model);
         subject.put("limit", limit.unit());
         subject.put("scope", limit.scope());
-        List<Map.Entry<String, CallerCalls>> limited = perCaller ? limited() : List.of();
-        if (!limited.isEmpty()) {
-            subject.put("caller", limited.getFirst().getKey());
+        String limited = perCaller ? limited() : null;
+        if (limited != null) {
+            subject.put("caller", limited);
         }
         long all = search.now().calls(model, search.before());
-        String who = limited.isEmpty() ? "" : " Refused calls of callers: " + text(limited) + ".";
+        String who = limited == null ? "" : refusedCallers();
         return limit(
                 ProblemSeverity.WARNING,
                 subject,
                 all == 0 ? null : Math.min(1, (double) refused / all),
-                limited.isEmpty()
+                limited == null
                         ? "Model '" + model + "' refuses calls over its rate limit."
-                        : "Caller '" + limited.getFirst().getKey() + "' is over the rate limit of model '" + model
-                                + "'.",
+                        : "Caller '" + limited + "' is over the rate limit of model '" + model + "'.",
                 "The limit is " + rate(model, limit) + " per second" + scope(limit) + ". It refused " + calls + who,
                 "Ask the caller to slow down, or raise models." + model + ".rates.",
                 ProblemText.page("live", "model", model, "outcome", "failed"));
     }
 
-    private String rate(String model, RefusalKey limit) {
+    private String rate(String model, CounterKey limit) {
         ModelConfig configured = config.models().get(model);
         boolean bytes = limit.unit().equals("bytes");
         return configured == null
@@ -110,7 +112,7 @@ final class LimitProblems {
         return rate.principal() ? PRINCIPAL : Objects.requireNonNullElse(rate.header(), "none");
     }
 
-    private static String scope(RefusalKey limit) {
+    private static String scope(CounterKey limit) {
         return switch (limit.scope()) {
             case PRINCIPAL -> " for each caller";
             case "none" -> " for all calls together";
@@ -118,37 +120,36 @@ final class LimitProblems {
         };
     }
 
-    /** The callers with the most refused calls since the earlier reading. */
-    private List<Map.Entry<String, CallerCalls>> limited() {
-        Map<String, CallerCalls> since = new TreeMap<>();
-        search.now().callers().forEach((caller, calls) -> {
-            CallerCalls recent = calls.since(search.before().callers().get(caller));
-            if (recent.limited() > 0) {
-                since.put(caller, recent);
-            }
-        });
-        return since.entrySet().stream()
-                .sorted(Comparator.comparing((Map.Entry<String, CallerCalls> each) ->
-                                each.getValue().limited())
-                        .reversed())
-                .limit(CALLERS)
-                .toList();
+    /** The caller with the most refused calls since the earlier reading; null if nobody is known. */
+    private @Nullable String limited() {
+        return search.now().callers().entrySet().stream()
+                .map(each -> Map.entry(
+                        each.getKey(),
+                        each.getValue().since(search.before().callers().get(each.getKey())).limited()))
+                .filter(each -> each.getValue() > 0)
+                .max(Map.Entry.comparingByValue())
+                .map(Map.Entry::getKey)
+                .orElse(null);
     }
 
-    private static String text(List<Map.Entry<String, CallerCalls>> callers) {
-        return callers.stream()
-                .map(each -> "'" + each.getKey() + "' (" + each.getValue().limited() + " of "
-                        + ProblemText.plural(each.getValue().all(), "call") + ")")
-                .collect(Collectors.joining(", "));
+    private String refusedCallers() {
+        return " Refused calls of callers: " + TrafficProblems.callers(search, CallerCalls::limited) + ".";
+    }
+
+    /** Who has sent the calls that fill a limit. */
+    private String senders() {
+        String callers = TrafficProblems.callers(search, CallerCalls::all);
+        String busy = TrafficProblems.isBusy(search) ? " The gateway itself is busy, which makes calls longer." : "";
+        return (callers.isEmpty() ? "" : " Most calls come from " + callers + ".") + busy;
     }
 
     private GatewayProblem callers(String calls) {
-        List<Map.Entry<String, CallerCalls>> limited = limited();
+        String limited = limited();
         AuthenticationConfig authentication = config.authentication();
         Map<String, String> subject = new LinkedHashMap<>();
         subject.put("limit", "authentication.max_requests");
-        if (!limited.isEmpty()) {
-            subject.put("caller", limited.getFirst().getKey());
+        if (limited != null) {
+            subject.put("caller", limited);
         }
         return limit(
                 ProblemSeverity.WARNING,
@@ -157,52 +158,52 @@ final class LimitProblems {
                 "A caller has more concurrent calls than it may.",
                 "The limit is " + (authentication == null ? "removed" : authentication.maxRequests())
                         + " for each caller. It refused " + calls
-                        + (limited.isEmpty() ? "" : " Refused calls of callers: " + text(limited) + "."),
+                        + (limited == null ? "" : refusedCallers()),
                 "Ask the caller to send fewer calls at a time, or raise authentication.max_requests.",
                 ProblemText.page("live", "outcome", "failed"));
     }
 
-    private static GatewayProblem gateway(String text, String key, String calls) {
+    private GatewayProblem gateway(String text, String key, String calls) {
         return limit(
                 ProblemSeverity.CRITICAL,
                 Map.of("limit", key),
                 null,
                 text,
-                "The limit " + key + " refused " + calls,
+                "The limit " + key + " refused " + calls + senders(),
                 "Look for slow servers, whose calls take long, before you raise " + key + " or add a gateway.",
                 ProblemText.page("servers"));
     }
 
-    private static GatewayProblem upstream(String upstream, String calls) {
+    private GatewayProblem upstream(String upstream, String calls) {
         return limit(
                 ProblemSeverity.CRITICAL,
                 Map.of("limit", "max_requests", "upstream", upstream),
                 null,
                 "Upstream '" + upstream + "' has as many concurrent calls as it may, and more are refused.",
-                "The limit upstreams." + upstream + ".max_requests refused " + calls,
+                "The limit upstreams." + upstream + ".max_requests refused " + calls + senders(),
                 "Look for a slow server, add one, or raise max_requests.",
                 ProblemText.page("servers", "search", upstream));
     }
 
-    private static GatewayProblem servers(String upstream, String calls) {
+    private GatewayProblem servers(String upstream, String calls) {
         return limit(
                 ProblemSeverity.CRITICAL,
                 Map.of("limit", "adaptive_concurrency", "upstream", upstream),
                 null,
                 "Each server of upstream '" + upstream
                         + "' has as many calls as its latency allows, and more are refused.",
-                "The limit upstreams." + upstream + ".adaptive_concurrency refused " + calls,
+                "The limit upstreams." + upstream + ".adaptive_concurrency refused " + calls + senders(),
                 "Look for a slow server, or add one.",
                 ProblemText.page("servers", "search", upstream));
     }
 
-    private static GatewayProblem queue(String upstream, String calls) {
+    private GatewayProblem queue(String upstream, String calls) {
         return limit(
                 ProblemSeverity.CRITICAL,
                 Map.of("limit", "queue", "upstream", upstream),
                 null,
                 "Calls wait for upstream '" + upstream + "', and more than may wait, or for too long, are refused.",
-                "The limits of upstreams." + upstream + ".queue refused " + calls,
+                "The limits of upstreams." + upstream + ".queue refused " + calls + senders(),
                 "Look for a slow server, add one, or ask callers to send fewer calls at a time.",
                 ProblemText.page("servers", "search", upstream));
     }

@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param models inferences by route
  * @param servers attempts by server
- * @param refusals calls that were refused because of a limit
+ * @param counters what else is counted: calls that a limit has refused, retries, look-ups in caches, delays of event loops
  * @param callers calls of authenticated callers
  * @param certificates when they expire
  * @param openBreakers upstreams whose circuit breaker is open
@@ -31,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 record MeterReading(
         Map<String, ModelCalls> models,
         Map<ServerKey, ServerAttempts> servers,
-        Map<RefusalKey, Long> refusals,
+        Map<CounterKey, Long> counters,
         Map<String, CallerCalls> callers,
         Map<CertificateKey, Instant> certificates,
         Set<String> openBreakers,
@@ -39,34 +40,49 @@ record MeterReading(
         Set<String> recoveringStores) {
     private static final Set<String> INFERENCES = Set.of("infer", "generate", "infer_stream", "generate_stream");
     private static final int BREAKER_OPEN = 2;
+    static final String RETRIES = "isthmus.upstream.retries";
+    static final String CACHE = "isthmus.cache.requests";
+    private static final String LOOP_DELAY = "isthmus.event.loop.delay";
+    /** Tasks of event loops, and how late they ran together. */
+    static final CounterKey TASKS = new CounterKey(LOOP_DELAY, "", "tasks", "");
+
+    static final CounterKey TASK_MILLIS = new CounterKey(LOOP_DELAY, "", "milliseconds", "");
+    static final MeterReading EMPTY = empty();
 
     record ServerKey(String upstream, String server) {}
 
     /**
-     * A limit.
+     * A counter that is not 0.
      *
-     * @param meter the name of its counter
+     * @param meter its name
      * @param subject the model or upstream; empty for the whole gateway
-     * @param unit what is limited, or why calls are refused
-     * @param scope whose calls are counted together
+     * @param unit what is counted: what a limit limits, a reason, a result
+     * @param scope whose calls a limit counts together
      */
-    record RefusalKey(String meter, String subject, String unit, String scope) {}
+    record CounterKey(String meter, String subject, String unit, String scope) {}
 
     record CertificateKey(String file, String subject) {}
 
-    /** Inferences of a model: all, and those that failed because of servers or the gateway. */
+    /** Inferences of a model: all, those that failed because of servers or the gateway, and because of their clients. */
     static final class ModelCalls {
         private long calls;
         /** Most models have none. */
         private Map<ErrorCode, Long> failures = Map.of();
+        private long mistakes;
 
-        private void add(String code, long count) {
+        private void add(String label, long count) {
             calls += count;
-            if (count > 0 && !code.equals("OK") && ErrorCode.valueOf(code).httpStatus() >= 500) {
+            if (count == 0 || label.equals("OK")) {
+                return;
+            }
+            ErrorCode code = ErrorCode.valueOf(label);
+            if (code.httpStatus() >= 500) {
                 if (failures.isEmpty()) {
                     failures = new EnumMap<>(ErrorCode.class);
                 }
-                failures.merge(ErrorCode.valueOf(code), count, Long::sum);
+                failures.merge(code, count, Long::sum);
+            } else if (code != ErrorCode.CANCELLED && code != ErrorCode.RESOURCE_EXHAUSTED) {
+                mistakes += count;
             }
         }
 
@@ -84,17 +100,23 @@ record MeterReading(
      *
      * @param failed without a valid response
      * @param errors answered with 5xx
+     * @param seconds until the first response, of those that were answered otherwise
      */
-    record ServerAttempts(long all, long failed, long errors) {
-        static final ServerAttempts NONE = new ServerAttempts(0, 0, 0);
+    record ServerAttempts(long all, long failed, long errors, double seconds) {
+        static final ServerAttempts NONE = new ServerAttempts(0, 0, 0, 0);
 
-        ServerAttempts plus(String outcome, long count) {
+        private static ServerAttempts of(String outcome, long count, double seconds) {
             return switch (outcome) {
-                case "cancelled" -> this;
-                case "failed" -> new ServerAttempts(all + count, failed + count, errors);
-                case "error", "unavailable" -> new ServerAttempts(all + count, failed, errors + count);
-                default -> new ServerAttempts(all + count, failed, errors);
+                case "cancelled" -> NONE;
+                case "failed" -> new ServerAttempts(count, count, 0, 0);
+                case "error", "unavailable" -> new ServerAttempts(count, 0, count, 0);
+                default -> new ServerAttempts(count, 0, 0, seconds);
             };
+        }
+
+        ServerAttempts plus(ServerAttempts other) {
+            return new ServerAttempts(
+                    all + other.all, failed + other.failed, errors + other.errors, seconds + other.seconds);
         }
 
         /** Those since an earlier reading; a server that was removed and added again begins at 0. */
@@ -102,7 +124,10 @@ record MeterReading(
             return all < before.all
                     ? this
                     : new ServerAttempts(
-                            all - before.all, Math.max(0, failed - before.failed), Math.max(0, errors - before.errors));
+                            all - before.all,
+                            Math.max(0, failed - before.failed),
+                            Math.max(0, errors - before.errors),
+                            Math.max(0, seconds - before.seconds));
         }
 
         long bad() {
@@ -112,26 +137,44 @@ record MeterReading(
         double share() {
             return all == 0 ? 0 : (double) bad() / all;
         }
+
+        long answered() {
+            return all - bad();
+        }
+
+        /** The mean time until the first response. */
+        double mean() {
+            return answered() == 0 ? 0 : seconds / answered();
+        }
     }
 
     /**
      * Calls of a caller.
      *
      * @param limited that were refused because of a limit
+     * @param failed that have failed for any reason
      */
-    record CallerCalls(long all, long limited) {
+    record CallerCalls(long all, long limited, long failed) {
         CallerCalls plus(CallerCalls other) {
-            return new CallerCalls(all + other.all, limited + other.limited);
+            return new CallerCalls(all + other.all, limited + other.limited, failed + other.failed);
         }
 
         CallerCalls since(@Nullable CallerCalls before) {
-            return before == null ? this : new CallerCalls(all - before.all, limited - before.limited);
+            return before == null
+                    ? this
+                    : new CallerCalls(all - before.all, limited - before.limited, failed - before.failed);
         }
     }
 
     /** Goes once through all meters. */
     static MeterReading of(MeterRegistry registry) {
-        MeterReading reading = new MeterReading(
+        MeterReading reading = empty();
+        registry.forEachMeter(reading::add);
+        return reading;
+    }
+
+    private static MeterReading empty() {
+        return new MeterReading(
                 new HashMap<>(),
                 new HashMap<>(),
                 new HashMap<>(),
@@ -140,8 +183,6 @@ record MeterReading(
                 new HashSet<>(),
                 new HashSet<>(),
                 new HashSet<>());
-        registry.forEachMeter(reading::add);
-        return reading;
     }
 
     private void add(Meter meter) {
@@ -158,6 +199,9 @@ record MeterReading(
         if (timer.getId().getName().equals("isthmus.requests") && INFERENCES.contains(tag(timer, "operation"))) {
             models.computeIfAbsent(tag(timer, "model"), model -> new ModelCalls())
                     .add(tag(timer, "code"), timer.count());
+        } else if (timer.getId().getName().equals(LOOP_DELAY)) {
+            add(TASKS, timer.count());
+            add(TASK_MILLIS, (long) timer.totalTime(TimeUnit.MILLISECONDS));
         }
     }
 
@@ -165,9 +209,9 @@ record MeterReading(
         if (timer.getId().getName().equals("isthmus.endpoint.requests")) {
             servers.merge(
                     new ServerKey(tag(timer, "upstream"), tag(timer, "endpoint")),
-                    ServerAttempts.NONE.plus(tag(timer, "outcome"), (long) timer.count()),
-                    (one, two) -> new ServerAttempts(
-                            one.all() + two.all(), one.failed() + two.failed(), one.errors() + two.errors()));
+                    ServerAttempts.of(
+                            tag(timer, "outcome"), (long) timer.count(), timer.totalTime(TimeUnit.SECONDS)),
+                    ServerAttempts::plus);
         }
     }
 
@@ -176,24 +220,26 @@ record MeterReading(
         long count = (long) counter.count();
         switch (name) {
             case "isthmus.rate.limited" ->
-                refusal(
-                        new RefusalKey(name, tag(counter, "model"), tag(counter, "limit"), tag(counter, "header")),
-                        count);
-            case "isthmus.upstream.rejected" ->
-                refusal(new RefusalKey(name, tag(counter, "upstream"), tag(counter, "reason"), ""), count);
+                add(new CounterKey(name, tag(counter, "model"), tag(counter, "limit"), tag(counter, "header")), count);
+            case "isthmus.upstream.rejected", RETRIES ->
+                add(new CounterKey(name, tag(counter, "upstream"), tag(counter, "reason"), ""), count);
+            case CACHE -> add(new CounterKey(name, tag(counter, "model"), tag(counter, "result"), ""), count);
             case "isthmus.requests.shed", "isthmus.principal.requests.shed", "isthmus.memory.refused" ->
-                refusal(new RefusalKey(name, "", "", ""), count);
+                add(new CounterKey(name, "", "", ""), count);
             case "isthmus.principal.requests.limited" ->
-                callers.merge(tag(counter, "principal"), new CallerCalls(0, count), CallerCalls::plus);
+                callers.merge(tag(counter, "principal"), new CallerCalls(0, count, 0), CallerCalls::plus);
             case "isthmus.principal.requests" ->
-                callers.merge(tag(counter, "principal"), new CallerCalls(count, 0), CallerCalls::plus);
+                callers.merge(
+                        tag(counter, "principal"),
+                        new CallerCalls(count, 0, tag(counter, "result").equals("error") ? count : 0),
+                        CallerCalls::plus);
             default -> {}
         }
     }
 
-    private void refusal(RefusalKey key, long count) {
+    private void add(CounterKey key, long count) {
         if (count > 0) {
-            refusals.merge(key, count, Long::sum);
+            counters.merge(key, count, Long::sum);
         }
     }
 
@@ -232,6 +278,14 @@ record MeterReading(
                 .since(before.servers.getOrDefault(server, ServerAttempts.NONE));
     }
 
+    /** The number of attempts at the servers of an upstream since an earlier reading. */
+    long attempts(String upstream, MeterReading before) {
+        return servers.keySet().stream()
+                .filter(server -> server.upstream().equals(upstream))
+                .mapToLong(server -> attempts(server, before).all())
+                .sum();
+    }
+
     /** The calls of a model since an earlier reading; a route that was removed and added again begins at 0. */
     long calls(String model, MeterReading before) {
         ModelCalls now = models.get(model);
@@ -258,10 +312,17 @@ record MeterReading(
         return since;
     }
 
-    /** The calls that a limit has refused since an earlier reading. */
-    long refused(RefusalKey limit, MeterReading before) {
-        long now = refusals.getOrDefault(limit, 0L);
-        long then = before.refusals.getOrDefault(limit, 0L);
+    /** The calls of a model since an earlier reading that failed because of their clients. */
+    long mistakes(String model, MeterReading before) {
+        ModelCalls now = models.get(model);
+        ModelCalls then = before.models.get(model);
+        return now == null ? 0 : then == null || then.calls > now.calls ? now.mistakes : now.mistakes - then.mistakes;
+    }
+
+    /** What was counted since an earlier reading. */
+    long since(CounterKey counter, MeterReading before) {
+        long now = counters.getOrDefault(counter, 0L);
+        long then = before.counters.getOrDefault(counter, 0L);
         return then > now ? now : now - then;
     }
 }

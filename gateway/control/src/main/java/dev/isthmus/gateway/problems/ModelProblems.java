@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.problems;
 
 import dev.isthmus.gateway.fleet.ReplicaStatus;
-import dev.isthmus.gateway.problems.MeterReading.RefusalKey;
+import dev.isthmus.gateway.problems.MeterReading.CounterKey;
 import dev.isthmus.gateway.problems.MeterReading.ServerAttempts;
 import dev.isthmus.gateway.problems.MeterReading.ServerKey;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -94,7 +94,7 @@ final class ModelProblems {
         List<String> causes = new ArrayList<>();
         for (String upstream : upstreamsOf(model)) {
             List<ReplicaStatus> servers = upstreams.getOrDefault(upstream, List.of());
-            if (!servers.isEmpty() && servers.stream().noneMatch(ServerProblems::usable)) {
+            if (ServerProblems.down(servers)) {
                 causes.add("No server of upstream '" + upstream + "' is ready.");
             } else {
                 failingServers(upstream, servers, causes);
@@ -111,8 +111,7 @@ final class ModelProblems {
             ServerAttempts attempts = search.now().attempts(new ServerKey(upstream, server.label()), search.before());
             if (ServerProblems.failing(attempts)) {
                 failing.add(server.label());
-                sum = new ServerAttempts(
-                        sum.all() + attempts.all(), sum.failed() + attempts.failed(), sum.errors() + attempts.errors());
+                sum = sum.plus(attempts);
             }
         }
         if (!failing.isEmpty()) {
@@ -135,7 +134,7 @@ final class ModelProblems {
                 "queue",
                 "The queue of upstream '" + upstream + "' refuses calls.");
         reasons.forEach((reason, text) -> {
-            if (search.now().refused(new RefusalKey("isthmus.upstream.rejected", upstream, reason, ""), search.before())
+            if (search.now().since(new CounterKey("isthmus.upstream.rejected", upstream, reason, ""), search.before())
                     > 0) {
                 causes.add(text);
             }

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.problems;
 import dev.isthmus.gateway.admin.AdminQuery;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.problems.GatewayProblem.ProblemKey;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
@@ -10,10 +11,12 @@ import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -40,6 +43,7 @@ public final class ProblemReport {
     private final Deque<MeterReading> readings = new ArrayDeque<>(READINGS);
     private final GatewayEvents events = new GatewayEvents();
     private Map<ProblemKey, Instant> since = Map.of();
+    private Set<PlacedModel> placed = Set.of();
     private long searches;
     private volatile Found found = new Found(Instant.EPOCH, List.of(), new ProblemCounts(0, 0), List.of());
 
@@ -111,7 +115,8 @@ public final class ProblemReport {
         Instant time = clock.instant();
         GatewaySnapshot snapshot = gateway.get();
         events.observe(snapshot, time);
-        List<GatewayProblem> problems = new ProblemSearch(snapshot, readings.getFirst(), now, time).problems();
+        place(snapshot.servers());
+        List<GatewayProblem> problems = new ProblemSearch(snapshot, placed, readings.getFirst(), now, time).problems();
         Map<ProblemKey, Instant> first = new HashMap<>();
         for (GatewayProblem problem : problems) {
             Instant own = problem.since();
@@ -126,6 +131,20 @@ public final class ProblemReport {
                         .toList(),
                 ProblemCounts.of(problems),
                 events.last());
+    }
+
+    /** Remembers which models are ready where; forgets those that are checked no more. */
+    private void place(List<ReplicaStatus> servers) {
+        Set<PlacedModel> checked = new HashSet<>();
+        for (ReplicaStatus server : servers) {
+            server.models().forEach((model, ready) -> {
+                PlacedModel there = new PlacedModel(server, model);
+                if (ready || placed.contains(there)) {
+                    checked.add(there);
+                }
+            });
+        }
+        placed = checked;
     }
 
     /** How many problems there are, all of one moment. */

@@ -3,14 +3,17 @@ package dev.isthmus.gateway.problems;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Derives what is wrong from the state of the gateway and two readings of its meters.
  *
+ * @param placed which models were ready on which servers at some time
  * @param before the earlier reading: shares are those of the calls since
  * @param time of the later reading
  */
-record ProblemSearch(GatewaySnapshot gateway, MeterReading before, MeterReading now, Instant time) {
+record ProblemSearch(
+        GatewaySnapshot gateway, Set<PlacedModel> placed, MeterReading before, MeterReading now, Instant time) {
 
     /** All problems, the worst first. */
     List<GatewayProblem> problems() {
@@ -19,6 +22,7 @@ record ProblemSearch(GatewaySnapshot gateway, MeterReading before, MeterReading 
         new ServerProblems(this).addTo(found);
         new ModelProblems(this).addTo(found);
         new LimitProblems(this).addTo(found);
+        new TrafficProblems(this).addTo(found);
         new PeerProblems(gateway.peers()).addTo(found);
         found.sort(GatewayProblem.WORST_FIRST);
         return found;

@@ -25,6 +25,12 @@ final class ProblemText {
         return String.format(Locale.ROOT, format, 100 * share);
     }
 
+    /** 0.4 ms, 12 ms, 3,210 ms. */
+    static String millis(double seconds) {
+        double millis = 1000 * seconds;
+        return String.format(Locale.ROOT, millis < 10 ? "%.1f ms" : "%,.0f ms", millis);
+    }
+
     /** 1 call, 2 calls. */
     static String plural(long count, String noun) {
         return String.format(Locale.ROOT, "%,d %s%s", count, noun, count == 1 ? "" : "s");
@@ -34,6 +40,12 @@ final class ProblemText {
     static String names(List<String> names) {
         String first = names.stream().limit(NAMES).map(name -> "'" + name + "'").collect(Collectors.joining(", "));
         return names.size() <= NAMES ? first : first + " and " + (names.size() - NAMES) + " more";
+    }
+
+    /** The first of several phrases, and how many more there are. */
+    static String first(List<String> phrases, int most) {
+        String first = phrases.stream().limit(most).collect(Collectors.joining("; "));
+        return phrases.size() <= most ? first : first + "; " + (phrases.size() - most) + " more";
     }
 
     /** UNAVAILABLE (503). */

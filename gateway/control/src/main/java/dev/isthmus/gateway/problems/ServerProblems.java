@@ -4,6 +4,7 @@ import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.problems.MeterReading.ServerAttempts;
 import dev.isthmus.gateway.problems.MeterReading.ServerKey;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.oip.ModelRef;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +20,12 @@ final class ServerProblems {
     /** Fewer failed attempts may be chance. */
     private static final int FEWEST = 2;
 
+    /** How many times as long as the others a slow server takes, at least. */
+    private static final double SLOWER = 5;
+    /** Smaller differences are no problem, whatever their ratio. */
+    private static final double LEAST_SECONDS = 0.02;
+
+    private static final int FEWEST_OF_OTHERS = 5;
     private static final int REASONS = 3;
 
     private final ProblemSearch search;
@@ -40,6 +47,11 @@ final class ServerProblems {
         return server.ready() && !server.ejected();
     }
 
+    /** Whether none of the servers of an upstream, which has some, gets calls. */
+    static boolean down(List<ReplicaStatus> servers) {
+        return !servers.isEmpty() && servers.stream().noneMatch(ServerProblems::usable);
+    }
+
     /** Whether it has failed too many attempts since the earlier reading. */
     static boolean failing(ServerAttempts attempts) {
         return attempts.bad() >= FEWEST && attempts.share() >= NOTICED;
@@ -57,16 +69,18 @@ final class ServerProblems {
 
     void addTo(List<GatewayProblem> found) {
         upstreams.forEach((upstream, servers) -> {
-            if (servers.stream().noneMatch(ServerProblems::usable)) {
+            if (down(servers)) {
                 found.add(down(upstream, servers));
                 return;
             }
             for (ReplicaStatus server : servers) {
                 GatewayProblem problem = usable(server) ? failing(server, servers) : notReady(server, servers);
+                problem = problem == null && usable(server) ? slow(server, servers) : problem;
                 if (problem != null) {
                     found.add(problem);
                 }
             }
+            addGone(servers, found);
         });
     }
 
@@ -80,11 +94,9 @@ final class ServerProblems {
         if (servers.size() == 1) {
             subject.put("server", servers.getFirst().label());
         }
-        String cause = servers.stream()
-                .limit(REASONS)
+        List<String> reasons = servers.stream()
                 .map(server -> server.label() + ": " + reason(server))
-                .collect(Collectors.joining("; "));
-        String others = servers.size() > REASONS ? "; " + (servers.size() - REASONS) + " more" : "";
+                .toList();
         return new GatewayProblem(
                 ProblemKind.UPSTREAM_DOWN,
                 ProblemSeverity.CRITICAL,
@@ -95,17 +107,21 @@ final class ServerProblems {
                         ? "Server " + servers.getFirst().label() + ", the only one of upstream '" + upstream
                                 + "', is not ready."
                         : "None of the " + servers.size() + " servers of upstream '" + upstream + "' is ready.",
-                cause + others + "." + models(upstream),
+                ProblemText.first(reasons, REASONS) + "." + models(upstream),
                 "Start or repair a server of this upstream. The gateway uses it as soon as a health check succeeds.",
                 "isthmus servers",
                 ProblemText.page("servers", "search", upstream));
     }
 
+    /** Why it gets no calls, as a part of a sentence about this server. */
     private static String reason(ReplicaStatus server) {
         if (!server.ready()) {
-            return server.reason();
+            String upstream = "upstream '" + server.upstream() + "' ";
+            return server.reason().startsWith(upstream)
+                    ? "it " + server.reason().substring(upstream.length())
+                    : server.reason();
         }
-        return "is left out for a while (ejected) because calls to it failed";
+        return "it is left out for a while (ejected) because calls to it failed";
     }
 
     /** Which configured models it takes down. */
@@ -142,13 +158,7 @@ final class ServerProblems {
         if (!failing(attempts)) {
             return null;
         }
-        ServerAttempts others = servers.stream()
-                .filter(other -> !other.label().equals(server.label()))
-                .map(this::attempts)
-                .reduce(
-                        ServerAttempts.NONE,
-                        (one, two) -> new ServerAttempts(
-                                one.all() + two.all(), one.failed() + two.failed(), one.errors() + two.errors()));
+        ServerAttempts others = others(server, servers);
         String comparison = others.all() == 0
                 ? ""
                 : " The other " + (servers.size() == 2 ? "server fails " : "servers fail ")
@@ -162,6 +172,75 @@ final class ServerProblems {
                         + ProblemText.percent(attempts.share()) + " of its attempts.",
                 "It " + manner(attempts) + "." + comparison,
                 "Read the log of this server and the last errors on the page Servers, or remove it from the upstream.");
+    }
+
+    private ServerAttempts others(ReplicaStatus server, List<ReplicaStatus> servers) {
+        return servers.stream()
+                .filter(other -> !other.label().equals(server.label()))
+                .map(this::attempts)
+                .reduce(ServerAttempts.NONE, ServerAttempts::plus);
+    }
+
+    /** Slower than its peers; a balancer that avoids it gives it few calls. */
+    private @Nullable GatewayProblem slow(ReplicaStatus server, List<ReplicaStatus> servers) {
+        ServerAttempts own = attempts(server);
+        ServerAttempts others = others(server, servers);
+        if (own.answered() < FEWEST
+                || others.answered() < FEWEST_OF_OTHERS
+                || own.mean() < SLOWER * others.mean()
+                || own.mean() - others.mean() < LEAST_SECONDS) {
+            return null;
+        }
+        return problem(
+                ProblemKind.SERVER_SLOW,
+                ProblemSeverity.WARNING,
+                server,
+                null,
+                "Server " + server.label() + " of upstream '" + server.upstream() + "' takes "
+                        + Math.round(own.mean() / others.mean()) + " times as long as the others.",
+                "It responds after " + ProblemText.millis(own.mean()) + " in the mean of "
+                        + ProblemText.plural(own.answered(), "call") + ", the others after "
+                        + ProblemText.millis(others.mean()) + ".",
+                "Look for what it does besides, its accelerator, and its log; remove it from the upstream until then."
+                        + " With balance.policy least_request or peak_ewma it gets fewer calls.");
+    }
+
+    /** Models that a server had, and another one still has. */
+    private void addGone(List<ReplicaStatus> servers, List<GatewayProblem> found) {
+        for (ReplicaStatus server : servers) {
+            server.models().forEach((model, ready) -> {
+                if (!ready && usable(server) && search.placed().contains(new PlacedModel(server, model))) {
+                    long others = servers.stream()
+                            .filter(other -> usable(other) && other.models().getOrDefault(model, false))
+                            .count();
+                    if (others > 0) {
+                        found.add(gone(server, model, others));
+                    }
+                }
+            });
+        }
+    }
+
+    private static GatewayProblem gone(ReplicaStatus server, ModelRef model, long others) {
+        Map<String, String> subject = new LinkedHashMap<>();
+        subject.put("model", model.name());
+        subject.put("version", model.version());
+        subject.put("upstream", server.upstream());
+        subject.put("server", server.label());
+        String version = model.version().isEmpty() ? "" : ", version " + model.version() + ",";
+        return new GatewayProblem(
+                ProblemKind.MODEL_GONE,
+                ProblemSeverity.WARNING,
+                subject,
+                null,
+                null,
+                "Model '" + model.name() + "'" + version + " is not ready any more on server " + server.label()
+                        + " of upstream '" + server.upstream() + "'.",
+                "The server is ready and had the model before. Calls go to " + ProblemText.plural(others, "other server")
+                        + " that " + (others == 1 ? "has" : "have") + " it.",
+                "Find out from the log of this server who has unloaded it or why it failed, and load it again.",
+                "isthmus models",
+                ProblemText.page("models", "search", model.name()));
     }
 
     private static GatewayProblem problem(

@@ -11,7 +11,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** What is wrong whether there are calls or not: the gateway, ramps, certificates, the shared store, drift. */
 final class StateProblems {
@@ -34,6 +34,8 @@ final class StateProblems {
         for (RampReport ramp : gateway.ramps()) {
             if (ramp.state() == RampState.ROLLED_BACK) {
                 found.add(rolledBack(ramp));
+            } else if (!ramp.held().isEmpty()) {
+                found.add(held(ramp));
             }
         }
         search.now().certificates().forEach((certificate, until) -> {
@@ -54,7 +56,8 @@ final class StateProblems {
     private static GatewayProblem notReady(String obstacle) {
         return new GatewayProblem(
                 ProblemKind.GATEWAY_NOT_READY,
-                ProblemSeverity.CRITICAL,
+                // It is about to begin or to end, which is no fault.
+                ProblemSeverity.WARNING,
                 Map.of(),
                 null,
                 null,
@@ -65,20 +68,50 @@ final class StateProblems {
                 ProblemText.page("configuration"));
     }
 
+    private static GatewayProblem held(RampReport ramp) {
+        return ramp(
+                ProblemKind.RAMP_HELD,
+                ramp,
+                null,
+                "The ramp of model '" + ramp.model() + "' is held at step " + (ramp.step() + 1) + ": its guard has too"
+                        + " few figures of target '" + ramp.arm() + "'.",
+                "The guard waits: " + ramp.held() + ".",
+                "See that the figures come, or remove this limit of the ramp from the configuration.",
+                "isthmus ramps");
+    }
+
     private static GatewayProblem rolledBack(RampReport ramp) {
+        return ramp(
+                ProblemKind.RAMP_ROLLED_BACK,
+                ramp,
+                ramp.changed(),
+                "The ramp of model '" + ramp.model() + "' was rolled back: target '" + ramp.arm() + "' gets no calls.",
+                "Reason: " + ramp.reason() + ".",
+                "Repair target '" + ramp.arm() + "', then restart the ramp on the page Canary.",
+                "isthmus ramps --model " + ProblemText.argument(ramp.model()) + " --do restart");
+    }
+
+    private static GatewayProblem ramp(
+            ProblemKind kind,
+            RampReport ramp,
+            @Nullable Instant since,
+            String text,
+            String cause,
+            String nextStep,
+            String command) {
         Map<String, String> subject = new LinkedHashMap<>();
         subject.put("model", ramp.model());
         subject.put("target", ramp.arm());
         return new GatewayProblem(
-                ProblemKind.RAMP_ROLLED_BACK,
+                kind,
                 ProblemSeverity.WARNING,
                 subject,
-                ramp.changed(),
+                since,
                 null,
-                "The ramp of model '" + ramp.model() + "' was rolled back: target '" + ramp.arm() + "' gets no calls.",
-                "Reason: " + ramp.reason() + ".",
-                "Repair target '" + ramp.arm() + "', then restart the ramp on the page Canary.",
-                "isthmus ramps --model " + ProblemText.argument(ramp.model()) + " --do restart",
+                text,
+                cause,
+                nextStep,
+                command,
                 ProblemText.page("canary", "search", ramp.model()));
     }
 
@@ -91,7 +124,7 @@ final class StateProblems {
                 ProblemKind.CERTIFICATE,
                 expired ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING,
                 subject,
-                expired ? until : until.minus(SOON),
+                expired ? until : null,
                 null,
                 "Certificate '" + certificate.subject() + "' in " + certificate.file()
                         + (expired ? " has expired." : " expires " + in(until) + "."),
@@ -137,8 +170,6 @@ final class StateProblems {
     }
 
     private static GatewayProblem rejected(Instant time, ReloadResult.Rejected rejected) {
-        String lines = rejected.problems().stream().limit(LINES).collect(Collectors.joining("; "));
-        int more = rejected.problems().size() - LINES;
         return new GatewayProblem(
                 ProblemKind.RELOAD_REJECTED,
                 ProblemSeverity.WARNING,
@@ -146,13 +177,13 @@ final class StateProblems {
                 time,
                 null,
                 "The last change of the configuration was rejected; the one before stays in effect.",
-                lines + (more > 0 ? "; " + more + " more" : "") + ".",
+                ProblemText.first(rejected.problems(), LINES) + ".",
                 "Correct the file. It is read again when it changes.",
                 "isthmus validate FILE",
                 ProblemText.page("configuration"));
     }
 
-    private static GatewayProblem drift(String model, int differences) {
+    private static GatewayProblem drift(String model, List<String> differences) {
         return new GatewayProblem(
                 ProblemKind.DRIFT,
                 ProblemSeverity.WARNING,
@@ -160,9 +191,9 @@ final class StateProblems {
                 null,
                 null,
                 "The servers of model '" + model + "' describe it differently ("
-                        + ProblemText.plural(differences, "difference") + ").",
-                "Not all of them have the same model, so that a request may succeed on one and fail on another.",
-                "Load the same model on all servers. The page Models shows the differences.",
+                        + ProblemText.plural(differences.size(), "difference") + ").",
+                ProblemText.first(differences, LINES) + ". A request may succeed on one server and fail on another.",
+                "Load the same model on all servers of the upstream. The page Models shows all differences.",
                 "",
                 ProblemText.page("models", "search", model));
     }

@@ -62,14 +62,14 @@ class MergedModelTest {
     void tritonAndMlserver_recorded_driftInEverything() throws IOException {
         MergedModel merged = merge(
                 "iris",
-                said(CANARY, true, Golden.model("mlserver_model_metadata")),
+                said(SECOND, true, Golden.model("mlserver_model_metadata")),
                 said(FIRST, true, Golden.model("triton_model_metadata_versioned")));
 
         assertThat(merged.metadata().versions()).containsExactly("1", "3", "v1");
         assertThat(merged.metadata().platform()).isEqualTo("sklearn");
         assertThat(merged.drift())
                 .containsExactly(
-                        new Drift(CANARY, Drift.DriftKind.VERSIONS, "", "[1, 3, v1]", "[v1]"),
+                        new Drift(SECOND, Drift.DriftKind.VERSIONS, "", "[1, 3, v1]", "[v1]"),
                         new Drift(FIRST, Drift.DriftKind.PLATFORM, "", "sklearn", "python"),
                         new Drift(FIRST, Drift.DriftKind.VERSIONS, "", "[1, 3, v1]", "[1, 3]"),
                         new Drift(FIRST, Drift.DriftKind.INPUT_MISSING, "input 'predict'", "FP32[-1,4]", ""),
@@ -103,6 +103,13 @@ class MergedModelTest {
 
         assertThat(merged.metadata().versions()).containsExactly("1", "2", "3");
         assertThat(merged.drift()).isEmpty();
+    }
+
+    @Test
+    void targetsOnOtherUpstreams_areNoDrift() {
+        assertThat(merge("m", said(FIRST, true, model("FP32", -1, 4)), said(CANARY, true, model("FP16", -1, 8)))
+                        .drift())
+                .isEmpty();
     }
 
     @Test
@@ -166,7 +173,7 @@ class MergedModelTest {
                 "m",
                 said(FIRST, true, platform("tensorrt")),
                 said(SECOND, true, platform("onnx")),
-                said(CANARY, true, platform("onnx")));
+                said(new ServerId(FIRST.upstream(), "third:8001"), true, platform("onnx")));
 
         assertThat(merged.metadata().platform()).isEqualTo("onnx");
         assertThat(merged.drift()).containsExactly(new Drift(FIRST, Drift.DriftKind.PLATFORM, "", "onnx", "tensorrt"));

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.net.LoggedEvents;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.HealthConfig;
@@ -36,12 +37,16 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** One view of several servers. */
 class CatalogueTest {
+    @RegisterExtension
+    final LoggedEvents logged = new LoggedEvents("dev.isthmus.gateway.management.ManageCall");
+
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
@@ -201,6 +206,9 @@ class CatalogueTest {
         assertThat(status.getCode()).isEqualTo(Status.Code.NOT_FOUND);
         assertThat(status.getDescription())
                 .isEqualTo("load of model 'm': done by 'a' (1 of 2), 'c'; failed on 'a' (1 of 2): no such model");
+        assertThat(logged.messages())
+                .containsExactly("load of model 'm' failed on " + two.endpoint().authority()
+                        + " of upstream 'a': NOT_FOUND: no such model");
     }
 
     @ParameterizedTest
@@ -327,8 +335,9 @@ class CatalogueTest {
     @Test
     void metadata_serversDisagree_isReported() throws Exception {
         one.with("m", "FP32");
-        three.with("m", "INT32");
-        Stage fleet = fleet(Map.of("m", model(target("a", null), target("c", null))));
+        two.with("m", "INT32");
+        Stage fleet = fleet(
+                Map.of("a", upstream(one, two)), Map.of("m", model(target("a", null))), HealthConfig.DEFAULT);
         await().atMost(PATIENCE)
                 .until(() -> FleetStage.catalogue(fleet)
                                 .driftDocument()
@@ -341,7 +350,8 @@ class CatalogueTest {
         JsonNode models = FleetStage.catalogue(fleet).driftDocument().path("models");
         assertThat(models.path(0).path("name").asText()).isEqualTo("m");
         JsonNode drift = models.path(0).path("drift").path(0);
-        assertThat(drift.path("upstream").asText()).isEqualTo("c");
+        assertThat(drift.path("server").asText())
+                .isEqualTo(two.endpoint().authority());
         assertThat(drift.path("kind").asText()).isEqualTo("DATATYPE");
         assertThat(drift.path("said").asText()).isEqualTo("INT32");
     }

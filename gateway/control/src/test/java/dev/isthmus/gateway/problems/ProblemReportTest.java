@@ -16,7 +16,7 @@ class ProblemReportTest {
     private static final Instant START = Instant.parse("2026-01-10T12:00:00Z");
 
     private final ProcessMetrics metrics = new ProcessMetrics("test", "test");
-    private final Map<String, Integer> drift = new TreeMap<>();
+    private final Map<String, List<String>> drift = new TreeMap<>();
     private Instant time = START;
     private final ProblemReport report = new ProblemReport(
             metrics.registry(),
@@ -56,9 +56,9 @@ class ProblemReportTest {
     @Test
     void problem_isKnownSinceItWasFirstFound() {
         searchAfter(5);
-        drift.put("score", 1);
+        drift.put("score", List.of("a"));
         searchAfter(5);
-        drift.put("score", 2);
+        drift.put("score", List.of("a", "b"));
         searchAfter(60);
         assertThat(problems().getFirst())
                 .containsEntry("since", START.plusSeconds(10).toString())
@@ -68,11 +68,11 @@ class ProblemReportTest {
 
     @Test
     void problemThatReturns_beginsAgain() {
-        drift.put("score", 1);
+        drift.put("score", List.of("a"));
         searchAfter(5);
         drift.clear();
         searchAfter(5);
-        drift.put("score", 1);
+        drift.put("score", List.of("a"));
         searchAfter(5);
         assertThat(problems().getFirst())
                 .containsEntry("since", START.plusSeconds(15).toString());
@@ -81,7 +81,7 @@ class ProblemReportTest {
     @Test
     void thousandsOfProblems_areCutToTheWorst() {
         for (int i = 0; i < 5_000; i++) {
-            drift.put("model-" + i, 1);
+            drift.put("model-" + i, List.of("a"));
         }
         searchAfter(5);
         assertThat(problems()).hasSize(ProblemReport.MOST);

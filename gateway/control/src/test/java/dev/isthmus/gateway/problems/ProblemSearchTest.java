@@ -15,6 +15,7 @@ import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeUpstream;
+import dev.isthmus.oip.ModelRef;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
@@ -23,9 +24,11 @@ import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
@@ -43,8 +46,9 @@ class ProblemSearchTest {
     private final List<LongAdder> counters = new ArrayList<>();
 
     private final List<ReplicaStatus> servers = new ArrayList<>();
+    private final Set<PlacedModel> placed = new HashSet<>();
     private final Map<String, Boolean> models = new LinkedHashMap<>();
-    private final Map<String, Integer> drift = new LinkedHashMap<>();
+    private final Map<String, List<String>> drift = new LinkedHashMap<>();
     private final List<RampReport> ramps = new ArrayList<>();
     private ModelConfig model = ModelConfig.of("u");
     private UpstreamConfig upstream = UpstreamConfig.DEFAULT;
@@ -75,11 +79,19 @@ class ProblemSearchTest {
     }
 
     private void attempts(String server, String outcome, long count) {
+        attempts(server, outcome, count, 1);
+    }
+
+    private void attempts(String server, String outcome, long count, double millis) {
         LongAdder attempts = new LongAdder();
         attempts.add(count);
         counters.add(attempts);
         FunctionTimer.builder(
-                        "isthmus.endpoint.requests", attempts, LongAdder::sum, all -> all.sum(), TimeUnit.MILLISECONDS)
+                        "isthmus.endpoint.requests",
+                        attempts,
+                        LongAdder::sum,
+                        all -> all.sum() * millis,
+                        TimeUnit.MILLISECONDS)
                 .tags("upstream", "u", "endpoint", server, "outcome", outcome)
                 .register(registry);
     }
@@ -98,7 +110,7 @@ class ProblemSearchTest {
                 Map.of("models", Map.of(MODEL, model), "defaultUpstream", "u", "upstreams", Map.of("u", upstream)));
         GatewaySnapshot snapshot =
                 new GatewaySnapshot(config, obstacle, servers, models, drift, ramps, reload, PeerFindings.NONE);
-        return new ProblemSearch(snapshot, before, MeterReading.of(registry), NOW).problems();
+        return new ProblemSearch(snapshot, placed, before, MeterReading.of(registry), NOW).problems();
     }
 
     private GatewayProblem only(ProblemKind kind) {
@@ -121,8 +133,8 @@ class ProblemSearchTest {
         ready("a:1");
         models.put(MODEL, true);
         calls("OK", 1000);
-        calls("INVALID_ARGUMENT", 1000);
-        attempts("a:1", "answered", 2000);
+        calls("INVALID_ARGUMENT", 50);
+        attempts("a:1", "answered", 1050);
         gauge("isthmus.shared.up", 1);
         gauge("isthmus.upstream.breaker.state", 0, "upstream", "u");
         assertThat(problems()).isEmpty();
@@ -145,7 +157,7 @@ class ProblemSearchTest {
         assertThat(problem.text()).isEqualTo("None of the 2 servers of upstream 'u' is ready.");
         assertThat(problem.cause())
                 .isEqualTo(
-                        "a:1: upstream 'u' did not respond within 1 s; b:1: is left out for a while (ejected) because"
+                        "a:1: it did not respond within 1 s; b:1: it is left out for a while (ejected) because"
                                 + " calls to it failed. Models that only it serves: 'score'.");
     }
 
@@ -163,7 +175,7 @@ class ProblemSearchTest {
         ready("b:1");
         GatewayProblem problem = only(ProblemKind.SERVER_NOT_READY);
         assertThat(problem.severity()).isEqualTo(ProblemSeverity.WARNING);
-        assertThat(problem.cause()).isEqualTo("Upstream 'u' is not reachable. Its calls go to 1 other server.");
+        assertThat(problem.cause()).isEqualTo("It is not reachable. Its calls go to 1 other server.");
         assertThat(problem.page()).isEqualTo("servers?search=u+a%3A1");
     }
 
@@ -192,6 +204,104 @@ class ProblemSearchTest {
                         + " Most frequent error: INTERNAL (500).");
         assertThat(found.getLast().text()).isEqualTo("Server a:1 of upstream 'u' fails 100 % of its attempts.");
         assertThat(found.getLast().cause()).isEqualTo("It answers with 5xx. The other server fails 0 %.");
+    }
+
+    @Test
+    void serverThatIsSlowerThanTheOthers_isAProblem() {
+        ready("a:1");
+        ready("b:1");
+        attempts("a:1", "answered", 100, 4);
+        attempts("b:1", "answered", 6, 240);
+        GatewayProblem problem = only(ProblemKind.SERVER_SLOW);
+        assertThat(problem.subject()).containsEntry("server", "b:1");
+        assertThat(problem.text()).isEqualTo("Server b:1 of upstream 'u' takes 60 times as long as the others.");
+        assertThat(problem.cause())
+                .isEqualTo("It responds after 240 ms in the mean of 6 calls, the others after 4.0 ms.");
+    }
+
+    @Test
+    void serverThatIsALittleSlower_isNoProblem() {
+        ready("a:1");
+        ready("b:1");
+        attempts("a:1", "answered", 100, 1);
+        attempts("b:1", "answered", 100, 9);
+        assertThat(problems()).isEmpty();
+    }
+
+    private ReplicaStatus with(String label, boolean ready) {
+        return new ReplicaStatus(
+                "u", label, new FakeUpstream(), true, true, "", Map.of(ModelRef.of(MODEL), ready), false);
+    }
+
+    @Test
+    void modelThatOneServerHasNoMore_isAProblem() {
+        servers.add(with("a:1", true));
+        servers.add(with("b:1", false));
+        assertThat(problems()).isEmpty();
+        placed.add(new PlacedModel("u", "b:1", ModelRef.of(MODEL)));
+        GatewayProblem problem = only(ProblemKind.MODEL_GONE);
+        assertThat(problem.text())
+                .isEqualTo("Model 'score' is not ready any more on server b:1 of upstream 'u'.");
+        assertThat(problem.cause()).endsWith("Calls go to 1 other server that has it.");
+    }
+
+    @Test
+    void mistakesOfClients_nameTheCaller() {
+        ready("a:1");
+        calls("OK", 60);
+        calls("INVALID_ARGUMENT", 40);
+        count("isthmus.principal.requests", 60, "principal", "good", "result", "ok");
+        count("isthmus.principal.requests", 40, "principal", "batch", "result", "error");
+        GatewayProblem problem = only(ProblemKind.CLIENT_MISTAKES);
+        assertThat(problem.share()).isEqualTo(0.4);
+        assertThat(problem.cause()).endsWith("Failed calls of callers: 'batch' (40 calls).");
+    }
+
+    @Test
+    void retryStorm_isAProblem() {
+        ready("a:1");
+        attempts("a:1", "answered", 100);
+        count("isthmus.upstream.retries", 19, "upstream", "u", "reason", "lost");
+        assertThat(problems()).isEmpty();
+        count("isthmus.upstream.retries", 21, "upstream", "u", "reason", "unavailable");
+        GatewayProblem problem = only(ProblemKind.RETRIES);
+        assertThat(problem.text()).isEqualTo("40 % of the attempts at servers of upstream 'u' are retries.");
+        assertThat(problem.cause()).startsWith("40 retries in the last minute: lost 19, unavailable 21.");
+    }
+
+    @Test
+    void cacheWithFewerHitsThanBefore_isAProblem() {
+        count("isthmus.cache.requests", 800, "model", MODEL, "result", "hit");
+        count("isthmus.cache.requests", 200, "model", MODEL, "result", "miss");
+        MeterReading earlier = MeterReading.of(registry);
+        count("isthmus.cache.requests", 10, "model", MODEL, "result", "hit");
+        count("isthmus.cache.requests", 90, "model", MODEL, "result", "miss");
+        GatewaySnapshot snapshot = new GatewaySnapshot(
+                GatewayConfig.embedded(), null, servers, models, drift, ramps, null, PeerFindings.NONE);
+        assertThat(new ProblemSearch(snapshot, placed, earlier, MeterReading.of(registry), NOW).problems())
+                .singleElement()
+                .satisfies(problem -> {
+                    assertThat(problem.kind()).isEqualTo(ProblemKind.CACHE_MISSES);
+                    assertThat(problem.text())
+                            .isEqualTo("The cache of model 'score' answers 10 % of its requests; before it answered 80 %.");
+                });
+    }
+
+    @Test
+    void gatewayWhoseEventLoopsAreLate_isBusy_andTheQueueSaysSo() {
+        Timer delay = Timer.builder("isthmus.event.loop.delay").register(registry);
+        for (int i = 0; i < 100; i++) {
+            delay.record(Duration.ofMillis(45));
+        }
+        assertThat(only(ProblemKind.GATEWAY_BUSY).text())
+                .isEqualTo("The gateway is busy: its event loops run 45 ms late in the mean.");
+        count("isthmus.upstream.rejected", 5, "upstream", "u", "reason", "queue");
+        count("isthmus.principal.requests", 60, "principal", "batch", "result", "ok");
+        assertThat(problems()).filteredOn(each -> each.kind() == ProblemKind.LIMIT_REACHED)
+                .singleElement()
+                .satisfies(problem -> assertThat(problem.cause())
+                        .endsWith("Most calls come from 'batch' (60 calls). The gateway itself is busy, which"
+                                + " makes calls longer."));
     }
 
     @Test
@@ -235,7 +345,7 @@ class ProblemSearchTest {
         MeterReading after = MeterReading.of(registry);
         GatewaySnapshot snapshot = new GatewaySnapshot(
                 GatewayConfig.embedded(), null, servers, models, drift, ramps, null, PeerFindings.NONE);
-        assertThat(new ProblemSearch(snapshot, after, MeterReading.of(registry), NOW).problems())
+        assertThat(new ProblemSearch(snapshot, placed, after, MeterReading.of(registry), NOW).problems())
                 .isEmpty();
     }
 
@@ -249,10 +359,18 @@ class ProblemSearchTest {
     @Test
     void rampThatWasRolledBack_hasReasonTimeAndCommand() {
         Instant changed = NOW.minusSeconds(90);
-        ramps.add(new RampReport(
+        ramps.add(ramp(RampState.ROLLED_BACK, "9 % of its calls failed, the limit is 5 %", "", changed));
+        GatewayProblem problem = only(ProblemKind.RAMP_ROLLED_BACK);
+        assertThat(problem.since()).isEqualTo(changed);
+        assertThat(problem.cause()).isEqualTo("Reason: 9 % of its calls failed, the limit is 5 %.");
+        assertThat(problem.command()).isEqualTo("isthmus ramps --model 'it'\\''s' --do restart");
+    }
+
+    private static RampReport ramp(RampState state, String reason, String held, Instant changed) {
+        return new RampReport(
                 "it's",
                 "next",
-                RampState.ROLLED_BACK,
+                state,
                 0,
                 0,
                 List.of(0.1),
@@ -262,12 +380,17 @@ class ProblemSearchTest {
                 0,
                 0,
                 JsonNodeFactory.instance.objectNode(),
-                "9 % of its calls failed, the limit is 5 %",
-                changed));
-        GatewayProblem problem = only(ProblemKind.RAMP_ROLLED_BACK);
-        assertThat(problem.since()).isEqualTo(changed);
-        assertThat(problem.cause()).isEqualTo("Reason: 9 % of its calls failed, the limit is 5 %.");
-        assertThat(problem.command()).isEqualTo("isthmus ramps --model 'it'\\''s' --do restart");
+                reason,
+                held,
+                changed);
+    }
+
+    @Test
+    void rampWithoutFigures_isHeld() {
+        ramps.add(ramp(RampState.RUNNING, "", "max_difference needs a comparison", NOW));
+        GatewayProblem problem = only(ProblemKind.RAMP_HELD);
+        assertThat(problem.text()).contains("held at step 1").contains("target 'next'");
+        assertThat(problem.cause()).isEqualTo("The guard waits: max_difference needs a comparison.");
     }
 
     @Test
@@ -324,6 +447,8 @@ class ProblemSearchTest {
     void openBreaker_isCritical() {
         gauge("isthmus.upstream.breaker.state", 2, "upstream", "u");
         assertThat(only(ProblemKind.BREAKER_OPEN).severity()).isEqualTo(ProblemSeverity.CRITICAL);
+        server("u", "a:1", "is not reachable", false);
+        only(ProblemKind.UPSTREAM_DOWN);
     }
 
     @Test
@@ -368,13 +493,15 @@ class ProblemSearchTest {
 
     @Test
     void drift_isAProblem() {
-        drift.put(MODEL, 2);
-        assertThat(only(ProblemKind.DRIFT).text()).contains("'score'").contains("2 differences");
+        drift.put(MODEL, List.of("server a:1 of upstream 'triton': platform x; other replicas: y", "b"));
+        GatewayProblem problem = only(ProblemKind.DRIFT);
+        assertThat(problem.text()).contains("'score'").contains("2 differences");
+        assertThat(problem.cause()).startsWith("server a:1 of upstream 'triton': platform x; other replicas: y; b.");
     }
 
     @Test
     void problems_areSortedWorstFirst() {
-        drift.put(MODEL, 2);
+        drift.put(MODEL, List.of("server a:1 of upstream 'triton': platform x; other replicas: y", "b"));
         ready("a:1");
         calls("OK", 90);
         calls("UNAVAILABLE", 10);

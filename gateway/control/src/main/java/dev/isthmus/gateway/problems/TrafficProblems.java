@@ -1,0 +1,205 @@
+package dev.isthmus.gateway.problems;
+
+import dev.isthmus.gateway.problems.MeterReading.CallerCalls;
+import dev.isthmus.gateway.problems.MeterReading.CounterKey;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** What is wrong with the calls rather than with servers: what clients send, retries, caches, the gateway's own load. */
+final class TrafficProblems {
+    /** Fewer calls may be chance. */
+    private static final int FEWEST = 20;
+    /** The share of calls with mistakes of clients from which on they are a problem. */
+    private static final double MISTAKEN = 0.1;
+    /** The share of attempts that are retries. */
+    private static final double RETRIED = 0.2;
+    /** The share of hits that a cache must have had, and what part of it is left. */
+    private static final double CACHED = 0.2;
+
+    private static final double LEFT = 0.5;
+    /** How late event loops run in the mean. */
+    private static final double LATE_SECONDS = 0.02;
+
+    private static final double TOO_LATE_SECONDS = 0.1;
+
+    private static final int CALLERS = 3;
+    /** What calls for models without a route are counted for. */
+    private static final Set<String> UNKNOWN = Set.of("other", "none");
+
+    private final ProblemSearch search;
+
+    TrafficProblems(ProblemSearch search) {
+        this.search = search;
+    }
+
+    void addTo(List<GatewayProblem> found) {
+        search.now().models().keySet().forEach(model -> add(mistakes(model), found));
+        subjects(MeterReading.RETRIES).forEach(upstream -> add(retries(upstream), found));
+        subjects(MeterReading.CACHE).forEach(model -> add(misses(model), found));
+        add(busy(), found);
+    }
+
+    private static void add(@Nullable GatewayProblem problem, List<GatewayProblem> found) {
+        if (problem != null) {
+            found.add(problem);
+        }
+    }
+
+    private Set<String> subjects(String meter) {
+        return search.now().counters().keySet().stream()
+                .filter(key -> key.meter().equals(meter))
+                .map(CounterKey::subject)
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private @Nullable GatewayProblem mistakes(String model) {
+        long mistakes = search.now().mistakes(model, search.before());
+        double share = share(mistakes, search.now().calls(model, search.before()));
+        if (mistakes < FEWEST || share < MISTAKEN) {
+            return null;
+        }
+        String callers = callers(search, CallerCalls::failed);
+        return problem(
+                ProblemKind.CLIENT_MISTAKES,
+                Map.of("model", model),
+                share,
+                ProblemText.percent(share) + " of the calls "
+                        + (UNKNOWN.contains(model) ? "for unknown models" : "of model '" + model + "'")
+                        + " are refused because of what clients send.",
+                "These calls do not fit the model, or ask for what does not exist or is not allowed (4xx)."
+                        + (callers.isEmpty() ? "" : " Failed calls of callers: " + callers + "."),
+                "Tell the caller. The page Live shows its address and why each call is refused.",
+                ProblemText.page("live", "model", model, "outcome", "failed"));
+    }
+
+    /**
+     * The callers with the most calls of a kind since the earlier reading, for a sentence; empty if nobody is known.
+     */
+    static String callers(ProblemSearch search, ToLongFunction<CallerCalls> kind) {
+        Map<String, CallerCalls> before = search.before().callers();
+        return search.now().callers().entrySet().stream()
+                .map(each -> Map.entry(each.getKey(), each.getValue().since(before.get(each.getKey()))))
+                .filter(each -> kind.applyAsLong(each.getValue()) > 0)
+                .sorted(Comparator.comparingLong(
+                        (Map.Entry<String, CallerCalls> each) -> -kind.applyAsLong(each.getValue())))
+                .limit(CALLERS)
+                .map(each -> "'" + each.getKey() + "' (" + number(kind.applyAsLong(each.getValue()), each.getValue())
+                        + ")")
+                .collect(Collectors.joining(", "));
+    }
+
+    private static String number(long calls, CallerCalls of) {
+        return (calls == of.all() ? "" : calls + " of ") + ProblemText.plural(of.all(), "call");
+    }
+
+    private @Nullable GatewayProblem retries(String upstream) {
+        long retries = count(search.now(), search.before(), MeterReading.RETRIES, upstream, Set.of());
+        double share = share(retries, search.now().attempts(upstream, search.before()));
+        if (retries < FEWEST || share < RETRIED) {
+            return null;
+        }
+        return problem(
+                ProblemKind.RETRIES,
+                Map.of("upstream", upstream),
+                share,
+                ProblemText.percent(share) + " of the attempts at servers of upstream '" + upstream + "' are retries.",
+                ProblemText.plural(retries, "retry").replace("retrys", "retries") + " in the last minute: "
+                        + reasons(upstream) + ". They add to the load of its servers.",
+                "Look for the server that fails first. Less of retry.budget in this upstream limits the load.",
+                ProblemText.page("servers", "search", upstream));
+    }
+
+    private String reasons(String upstream) {
+        return search.now().counters().keySet().stream()
+                .filter(key ->
+                        key.meter().equals(MeterReading.RETRIES) && key.subject().equals(upstream))
+                .filter(key -> search.now().since(key, search.before()) > 0)
+                .map(key -> key.unit() + " " + search.now().since(key, search.before()))
+                .sorted()
+                .collect(Collectors.joining(", "));
+    }
+
+    private @Nullable GatewayProblem misses(String model) {
+        Set<String> hits = Set.of("hit", "collapsed");
+        Set<String> lookups = Set.of("hit", "collapsed", "miss");
+        long all = count(search.now(), search.before(), MeterReading.CACHE, model, lookups);
+        long earlier = count(search.before(), MeterReading.EMPTY, MeterReading.CACHE, model, lookups);
+        double share = share(count(search.now(), search.before(), MeterReading.CACHE, model, hits), all);
+        double usual = share(count(search.before(), MeterReading.EMPTY, MeterReading.CACHE, model, hits), earlier);
+        if (all < FEWEST || earlier < FEWEST || usual < CACHED || share > LEFT * usual) {
+            return null;
+        }
+        return problem(
+                ProblemKind.CACHE_MISSES,
+                Map.of("model", model),
+                null,
+                "The cache of model '" + model + "' answers " + ProblemText.percent(share)
+                        + " of its requests; before it answered " + ProblemText.percent(usual) + ".",
+                "Requests differ from those before, or responses are displaced or purged: a client that adds a value of"
+                        + " its own to each request has no hits.",
+                "Compare the requests of callers. isthmus_cache_requests_total and the page Cache of the admin address"
+                        + " show what became of them.",
+                ProblemText.page("models", "search", model));
+    }
+
+    /** @param units what is counted; empty for all */
+    private static long count(MeterReading now, MeterReading before, String meter, String subject, Set<String> units) {
+        return now.counters().keySet().stream()
+                .filter(key -> key.meter().equals(meter) && key.subject().equals(subject))
+                .filter(key -> units.isEmpty() || units.contains(key.unit()))
+                .mapToLong(key -> now.since(key, before))
+                .sum();
+    }
+
+    /** Whether event loops run so late that calls wait for the gateway and not for servers. */
+    static boolean isBusy(ProblemSearch search) {
+        // A warm-up takes all processors.
+        return search.gateway().obstacle() == null && late(search) >= LATE_SECONDS;
+    }
+
+    private static double late(ProblemSearch search) {
+        long tasks = search.now().since(MeterReading.TASKS, search.before());
+        long millis = search.now().since(MeterReading.TASK_MILLIS, search.before());
+        return tasks < FEWEST ? 0 : millis / 1000.0 / tasks;
+    }
+
+    private @Nullable GatewayProblem busy() {
+        return isBusy(search)
+                ? new GatewayProblem(
+                        ProblemKind.GATEWAY_BUSY,
+                        late(search) >= TOO_LATE_SECONDS ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING,
+                        Map.of(),
+                        null,
+                        null,
+                        "The gateway is busy: its event loops run " + ProblemText.millis(late(search))
+                                + " late in the mean.",
+                        "Its processors are fully used, by itself or by others, or a limit of its container stops it."
+                                + " All calls wait for that, and servers look slower than they are.",
+                        "Give it more processors (or a higher CPU limit), or add a gateway.",
+                        "isthmus top",
+                        ProblemText.page("overview"))
+                : null;
+    }
+
+    private static double share(long part, long all) {
+        return all <= 0 ? 0 : Math.min(1, (double) part / all);
+    }
+
+    private static GatewayProblem problem(
+            ProblemKind kind,
+            Map<String, String> subject,
+            @Nullable Double share,
+            String text,
+            String cause,
+            String nextStep,
+            String page) {
+        return new GatewayProblem(
+                kind, ProblemSeverity.WARNING, subject, null, share, text, cause, nextStep, "isthmus top", page);
+    }
+}

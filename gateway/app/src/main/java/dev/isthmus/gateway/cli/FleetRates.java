@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.cli.FleetSample.ModelCounters;
 import dev.isthmus.gateway.cli.FleetSample.ServerCounters;
+import dev.isthmus.gateway.metrics.HistogramQuantile;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -79,13 +80,14 @@ record FleetRates(double seconds, List<ModelRates> models, List<ServerRates> ser
     private static ModelRates model(String name, ModelCounters then, ModelCounters now, double seconds) {
         NavigableMap<Double, Double> buckets = new TreeMap<>();
         now.buckets.forEach((bound, count) -> buckets.put(bound, grown(then.buckets.getOrDefault(bound, 0.0), count)));
+        double sum = grown(then.seconds, now.seconds);
         return new ModelRates(
                 name,
                 grown(then.calls, now.calls) / seconds,
                 grown(then.failed, now.failed) / seconds,
                 grown(then.rejected, now.rejected) / seconds,
-                quantile(buckets, 0.5),
-                quantile(buckets, 0.99),
+                quantile(buckets, sum, now.longest, 0.5),
+                quantile(buckets, sum, now.longest, 0.99),
                 now.underWay);
     }
 
@@ -94,30 +96,18 @@ record FleetRates(double seconds, List<ModelRates> models, List<ServerRates> ser
     }
 
     /**
-     * As Prometheus' {@code histogram_quantile}: linear within a bucket, and the highest finite bound above it.
+     * By {@link HistogramQuantile}.
      *
-     * @param buckets cumulative counts by upper bound
-     * @return NaN if nothing was counted
+     * @param buckets cumulative counts by upper bound, in seconds
+     * @param sum of the seconds
+     * @param longest of the seconds
      */
-    static double quantile(NavigableMap<Double, Double> buckets, double share) {
-        double total = buckets.isEmpty() ? 0 : buckets.lastEntry().getValue();
-        if (!(total > 0)) {
-            return Double.NaN;
-        }
-        double rank = total * share;
-        double lower = 0;
-        double below = 0;
-        for (Map.Entry<Double, Double> bucket : buckets.entrySet()) {
-            double upper = bucket.getKey();
-            double count = bucket.getValue();
-            if (count >= rank) {
-                boolean infinite = Double.isInfinite(upper);
-                return infinite || count == below ? lower : lower + (upper - lower) * (rank - below) / (count - below);
-            }
-            lower = upper;
-            below = count;
-        }
-        return lower;
+    static double quantile(NavigableMap<Double, Double> buckets, double sum, double longest, double share) {
+        double count = buckets.isEmpty() ? 0 : buckets.lastEntry().getValue();
+        NavigableMap<Double, Double> finite = buckets.headMap(Double.POSITIVE_INFINITY, false);
+        double[] bounds = finite.keySet().stream().mapToDouble(each -> each).toArray();
+        double[] within = finite.values().stream().mapToDouble(each -> each).toArray();
+        return HistogramQuantile.of(share, bounds, within, count, sum, longest);
     }
 
     /** The sum of all models. */

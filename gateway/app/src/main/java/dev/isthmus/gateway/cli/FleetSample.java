@@ -39,6 +39,10 @@ record FleetSample(
         double underWay;
         /** Of successful calls, by upper bound in seconds. */
         final NavigableMap<Double, Double> buckets = new TreeMap<>();
+        /** Their durations together. */
+        double seconds;
+        /** That of the longest one of the last minutes. */
+        double longest;
     }
 
     /** The counters of one server. */
@@ -83,9 +87,18 @@ record FleetSample(
         switch (sample.name()) {
             case "isthmus_requests_seconds_count" -> count(sample);
             case "isthmus_requests_seconds_bucket" -> {
-                if (INFERENCES.contains(sample.label("operation"))
-                        && sample.label("code").equals("OK")) {
+                if (succeeded(sample)) {
                     model(sample).buckets.merge(bound(sample.label("le")), value, Double::sum);
+                }
+            }
+            case "isthmus_requests_seconds_sum" -> {
+                if (succeeded(sample)) {
+                    model(sample).seconds += value;
+                }
+            }
+            case "isthmus_requests_seconds_max" -> {
+                if (succeeded(sample)) {
+                    model(sample).longest = Math.max(model(sample).longest, value);
                 }
             }
             case "isthmus_model_requests_under_way" -> model(sample).underWay += value;
@@ -101,6 +114,11 @@ record FleetSample(
             case "isthmus_endpoint_under_way" -> server(sample).underWay += value;
             default -> {}
         }
+    }
+
+    private static boolean succeeded(MetricSample sample) {
+        return INFERENCES.contains(sample.label("operation"))
+                && sample.label("code").equals("OK");
     }
 
     private void count(MetricSample sample) {

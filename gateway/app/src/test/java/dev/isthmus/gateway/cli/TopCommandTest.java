@@ -192,15 +192,15 @@ class TopCommandTest {
     @CsvSource({"0.5, 1", "0.25, 0.5", "0.75, 1.5", "0.8, 1.6", "0.99, 2", "1, 2"})
     void quantile_isInterpolated(double share, double expected) {
         TreeMap<Double, Double> buckets = new TreeMap<>(Map.of(1.0, 5.0, 2.0, 10.0, Double.POSITIVE_INFINITY, 10.0));
-        assertThat(FleetRates.quantile(buckets, share)).isCloseTo(expected, within(0.03));
+        assertThat(FleetRates.quantile(buckets, Double.NaN, 2, share)).isCloseTo(expected, within(0.03));
     }
 
     @Test
     void quantile_beyondTheBuckets_isTheHighestBound() {
-        assertThat(FleetRates.quantile(new TreeMap<>(Map.of(1.0, 0.0, Double.POSITIVE_INFINITY, 4.0)), 0.5))
+        assertThat(FleetRates.quantile(new TreeMap<>(Map.of(1.0, 0.0, Double.POSITIVE_INFINITY, 4.0)), Double.NaN, 9, 0.5))
                 .isEqualTo(1);
-        assertThat(FleetRates.quantile(new TreeMap<>(), 0.5)).isNaN();
-        assertThat(FleetRates.quantile(new TreeMap<>(Map.of(1.0, 0.0)), 0.5)).isNaN();
+        assertThat(FleetRates.quantile(new TreeMap<>(), 0, 0, 0.5)).isNaN();
+        assertThat(FleetRates.quantile(new TreeMap<>(Map.of(1.0, 0.0)), 0, 0, 0.5)).isNaN();
     }
 
     private static FleetSample sample(long seconds, double calls) {

@@ -1,9 +1,11 @@
 package dev.isthmus.gateway.console;
 
 import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.metrics.HistogramQuantile;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.distribution.CountAtBucket;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -15,6 +17,10 @@ final class CallTotals {
     private static final int SERVER_ERRORS = 500;
     private static final int CANCELLED = 499;
     private static final int BUCKETS = CallMetrics.buckets().size();
+    /** In seconds. */
+    private static final double[] BOUNDS = CallMetrics.buckets().stream()
+            .mapToDouble(bound -> bound.toNanos() / 1e9)
+            .toArray();
 
     private long calls;
     private long clientErrors;
@@ -25,6 +31,9 @@ final class CallTotals {
     private long limited;
     /** Calls that are timed: successful ones that are no streams. */
     private long timed;
+    private double timedSeconds;
+    /** Of the last minutes. */
+    private double longestSeconds;
     /** How many of them took at most as long as each bucket's bound. */
     private final long[] within = new long[BUCKETS];
     /** From the complete request to the first response. */
@@ -47,6 +56,8 @@ final class CallTotals {
             clientErrors += count;
         } else if (status < CLIENT_ERRORS && unary && count > 0) {
             timed += count;
+            timedSeconds += timer.totalTime(TimeUnit.SECONDS);
+            longestSeconds = Math.max(longestSeconds, timer.max(TimeUnit.SECONDS));
             CountAtBucket[] buckets = timer.takeSnapshot().histogramCounts();
             for (int i = 0; i < Math.min(BUCKETS, buckets.length); i++) {
                 within[i] += (long) buckets[i].count();
@@ -71,6 +82,8 @@ final class CallTotals {
     /** Adds durations of calls that are counted elsewhere. With other buckets a call counts for the next larger bound. */
     void addTimes(Timer timer) {
         timed += timer.count();
+        timedSeconds += timer.totalTime(TimeUnit.SECONDS);
+        longestSeconds = Math.max(longestSeconds, timer.max(TimeUnit.SECONDS));
         CountAtBucket[] buckets = timer.takeSnapshot().histogramCounts();
         int next = 0;
         for (int i = 0; i < BUCKETS; i++) {
@@ -124,6 +137,8 @@ final class CallTotals {
         failed += other.failed;
         limited += other.limited;
         timed += other.timed;
+        timedSeconds += other.timedSeconds;
+        longestSeconds = Math.max(longestSeconds, other.longestSeconds);
         for (int i = 0; i < BUCKETS; i++) {
             within[i] += other.within[i];
         }
@@ -145,6 +160,8 @@ final class CallTotals {
         since.failed = Math.max(0, failed - before.failed);
         since.limited = Math.max(0, limited - before.limited);
         since.timed = Math.max(0, timed - before.timed);
+        since.timedSeconds = Math.max(0, timedSeconds - before.timedSeconds);
+        since.longestSeconds = longestSeconds;
         for (int i = 0; i < BUCKETS; i++) {
             since.within[i] = Math.max(0, within[i] - before.within[i]);
         }
@@ -182,25 +199,11 @@ final class CallTotals {
     }
 
     /**
-     * The duration in seconds that this share of the timed calls did not exceed, interpolated within its bucket as
-     * Prometheus does. NaN without calls; the largest bound if it is above that.
+     * The duration in seconds that this share of the timed calls did not exceed, by {@link HistogramQuantile}. NaN
+     * without calls; the largest bound if it is above that.
      */
     double percentile(double share) {
-        if (timed <= 0) {
-            return Double.NaN;
-        }
-        double rank = share * timed;
-        double below = 0;
-        double bound = 0;
-        for (int i = 0; i < BUCKETS; i++) {
-            double upper = CallMetrics.buckets().get(i).toNanos() / 1e9;
-            double at = within[i];
-            if (at >= rank && at > below) {
-                return bound + (upper - bound) * (rank - below) / (at - below);
-            }
-            below = Math.max(below, at);
-            bound = upper;
-        }
-        return bound;
+        double[] counts = Arrays.stream(within).asDoubleStream().toArray();
+        return HistogramQuantile.of(share, BOUNDS, counts, timed, timedSeconds, longestSeconds);
     }
 }

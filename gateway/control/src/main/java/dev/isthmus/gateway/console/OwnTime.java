@@ -5,7 +5,7 @@ import dev.isthmus.gateway.settings.ModelConfig;
 
 /**
  * The gateway's own part of the time from a complete request to the first response: what is left without the tries at
- * servers. It has validation, transcoding, waits for a connection, and pauses between tries. Models of the local
+ * servers and the waits in queues. It has validation, transcoding, waits for a connection, and pauses between tries. Models of the local
  * backend run in the gateway and are left out. Copies for shadows are subtracted with their whole time,
  * which makes the rest a little too long.
  *

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param servers attempts by upstream and server
  * @param callers calls of authenticated callers
  * @param invalid requests that do not match their model's metadata, by the route's key and by reason
- * @param trySeconds the time of tries at servers, without those of copies for shadows and of cancelled calls
+ * @param trySeconds the time in queues and of tries at servers, without those of copies for shadows and of cancelled calls
  */
 record TrafficReading(
         long nanos,
@@ -107,6 +107,11 @@ record TrafficReading(
                 // A cancelled call or copy has no response, and so no time until it.
                 if (meter instanceof Timer tries && !tag(meter, "outcome").equals("cancelled")) {
                     trySeconds.add(tries.totalTime(TimeUnit.SECONDS));
+                }
+            }
+            case "isthmus.upstream.queue.wait" -> {
+                if (meter instanceof Timer waits) {
+                    trySeconds.add(waits.totalTime(TimeUnit.SECONDS));
                 }
             }
             case "isthmus.shadow.latency" -> {

@@ -86,8 +86,7 @@ class SubjectHistoryTest {
         assertThat(last(a, "rate")).isEqualTo(3.0);
         assertThat(last(a, "server_errors")).isEqualTo(1.0);
         assertThat(last(a, "client_errors")).isEqualTo(0.0);
-        // The middle of the bucket from 1 to 2.5 ms.
-        assertThat(last(a, "p50")).isEqualTo(0.00175);
+        assertThat(last(a, "p50")).isEqualTo(0.002);
         assertThat(last(of(SubjectKind.MODEL, "", "b"), "client_errors")).isEqualTo(0.5);
         slot();
         assertThat(last(of(SubjectKind.MODEL, "", "a"), "rate")).isEqualTo(0.0);
@@ -112,7 +111,7 @@ class SubjectHistoryTest {
         Map<String, @Nullable Object> target = of(SubjectKind.TARGET, "a", "next");
         assertThat(last(target, "rate")).isEqualTo(1.0);
         assertThat(last(target, "server_errors")).isEqualTo(1.0);
-        assertThat(last(target, "p99")).isEqualTo(0.002485);
+        assertThat(last(target, "p99")).isEqualTo(0.0015);
     }
 
     @Test
@@ -158,8 +157,7 @@ class SubjectHistoryTest {
         assertThat(last(caller, "rate")).isEqualTo(3.0);
         assertThat(last(caller, "errors")).isEqualTo(1.0);
         assertThat(last(caller, "limited")).isEqualTo(0.5);
-        // The middle of the bucket from 1 to 2.5 ms.
-        assertThat(last(caller, "p50")).isEqualTo(0.00175);
+        assertThat(last(caller, "p50")).isEqualTo(0.002);
         slot();
         assertThat(last(of(SubjectKind.CALLER, "", "web"), "p50")).isNull();
     }

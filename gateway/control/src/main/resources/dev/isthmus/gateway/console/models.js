@@ -10,7 +10,8 @@ const REFRESH = 5_000;
 function readiness(model) {
   const replicas = model.targets.flatMap((target) => target.replicas);
   const ready = replicas.filter((replica) => replica.server_ready && replica.ready !== false).length;
-  return { ready, all: replicas.length };
+  const unchecked = replicas.filter((replica) => replica.server_ready && replica.ready === null).length;
+  return { ready, unchecked, all: replicas.length };
 }
 
 /** The share of its servers on which it is not ready. */
@@ -25,9 +26,12 @@ function failing(model) {
 }
 
 function ready(model) {
-  const { ready: good, all } = readiness(model);
+  const { ready: good, unchecked, all } = readiness(model);
   if (all === 0) {
     return badge('none', 'no server known');
+  }
+  if (unchecked > 0 && unchecked === good) {
+    return badge('none', `not checked on ${unchecked} of ${all}`);
   }
   return badge(good === all ? 'good' : good > 0 ? 'warn' : 'bad', `${good} of ${all}`);
 }

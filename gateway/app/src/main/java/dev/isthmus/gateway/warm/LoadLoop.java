@@ -44,7 +44,7 @@ final class LoadLoop {
      * Sends the requests and waits for the responses, until the timeout, or until it must pause.
      *
      * @param nanos the timeout; 0 or less to skip the run
-     * @return the number of responses, or 0 on timeout
+     * @return the number of requests that were sent
      */
     int run(EventLoop loop, long nanos, WarmUpPacing pacing) throws Exception {
         if (nanos <= 0 || pacing.pauses()) {
@@ -55,8 +55,7 @@ final class LoadLoop {
         try {
             return round.ended.get(nanos, TimeUnit.NANOSECONDS);
         } catch (TimeoutException late) {
-            loop.execute(round::stop);
-            return 0;
+            return loop.submit(round::stop).get();
         }
     }
 
@@ -80,8 +79,10 @@ final class LoadLoop {
             }
         }
 
-        void stop() {
+        /** Ends it; returns how many requests were sent. */
+        int stop() {
             remaining = 0;
+            return sent;
         }
 
         void next() {

@@ -102,7 +102,9 @@ public final class WarmUp {
             Thread.ofPlatform().group(THREADS).daemon().name("isthmus-exercise").start(exercise);
             int sent = exercise.get();
             requests.addAndGet(sent);
-            LOG.info("{}: {} requests in {} ms", what, sent, (System.nanoTime() - start) / NANOS_PER_MILLI);
+            if (sent > 0) {
+                LOG.info("{}: {} requests in {} ms", what, sent, (System.nanoTime() - start) / NANOS_PER_MILLI);
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (Exception e) {

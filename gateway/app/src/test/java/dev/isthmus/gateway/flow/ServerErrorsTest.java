@@ -14,13 +14,17 @@ import io.micrometer.core.instrument.FunctionTimer;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Servers that are reachable and respond with 500. */
 class ServerErrorsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final String TOKEN = "a-token-of-32-characters-or-more!";
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String INFER =
             "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[1]}]}";
@@ -43,11 +47,15 @@ class ServerErrorsTest {
     }
 
     private static Gateway inFrontOf(FakeRestServer one, FakeRestServer two) throws Exception {
+        return inFrontOf(one, two, "");
+    }
+
+    private static Gateway inFrontOf(FakeRestServer one, FakeRestServer two, String admin) throws Exception {
         return Gateway.start(ConfigLoader.parse(
                 "f.yaml",
                 """
                 listeners: [{port: 0}]
-                admin: {port: 0}
+                admin: {port: 0%s}
                 upstreams:
                   u:
                     protocol: rest
@@ -55,12 +63,16 @@ class ServerErrorsTest {
                     balance: {policy: round_robin}
                     outliers: {ejection: 1h, error_rate: {interval: 1s, minimum_calls: 3}}
                 default_upstream: u
-                """.formatted(one.endpoint().authority(), two.endpoint().authority()),
+                """.formatted(admin, one.endpoint().authority(), two.endpoint().authority()),
                 Path.of(".")));
     }
 
     private static Http1Client client(int port) throws IOException {
         return new Http1Client(new Socket(InetAddress.getLoopbackAddress(), port));
+    }
+
+    private static String authorized(Http1Client client, String path) throws IOException {
+        return client.get(path, "Authorization: Bearer " + TOKEN).response().text();
     }
 
     private static void infer(Gateway gateway, int times) throws Exception {
@@ -114,10 +126,12 @@ class ServerErrorsTest {
     }
 
     @Test
-    void failedMessagesOfAStream_areErrorsOfTheServer_andAProblem() throws Exception {
+    void failedMessagesOfAStream_areErrorsOfTheServer_andAProblem(@TempDir Path folder) throws Exception {
+        Path token = Files.writeString(folder.resolve("token"), TOKEN);
+        Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
         try (FakeRestServer one = refusing(500);
                 FakeRestServer two = refusing(500);
-                Gateway gateway = inFrontOf(one, two)) {
+                Gateway gateway = inFrontOf(one, two, ", token_file: '" + token + "'")) {
             ManagedChannel channel = NettyChannelBuilder.forAddress(
                             "127.0.0.1", gateway.addresses().getFirst().getPort())
                     .usePlaintext()
@@ -128,13 +142,13 @@ class ServerErrorsTest {
                     stream.send(Infer.request("m", "a", 1).toByteArray());
                     stream.response();
                 }
-                assertThat(JSON.readTree(admin.get("/debug/errors").response().text())
-                                .findValuesAsText("errors"))
-                        .containsExactly("2", "2");
                 await().atMost(PATIENCE)
-                        .untilAsserted(() -> assertThat(
-                                        admin.get("/problems").response().text())
-                                .contains("model_failing"));
+                        .untilAsserted(() -> assertThat(JSON.readTree(authorized(admin, "/debug/errors"))
+                                        .findValuesAsText("errors"))
+                                .containsExactly("2", "2"));
+                await().atMost(PATIENCE)
+                        .untilAsserted(() ->
+                                assertThat(authorized(admin, "/problems")).contains("model_failing"));
             } finally {
                 channel.shutdownNow();
             }

@@ -50,19 +50,19 @@ final class AccessChecks {
     }
 
     private void authentication(AuthenticationConfig authentication) {
-        if (!checks.valid(authentication)) {
-            return;
-        }
-        if (authentication.apiKeys() == null
+        if (checks.valid(authentication)
+                && authentication.apiKeys() == null
                 && authentication.jwt() == null
                 && authentication.clientCertificates() == null) {
             yaml.problem(
                     positions.of(authentication),
                     "authentication: 'api_keys', 'jwt' or 'client_certificates' is expected");
         }
-        forgedHeaders(authentication.forward().principalHeader());
+        if (checks.valid(authentication, "forward")) {
+            forgedHeaders(authentication.forward().principalHeader());
+        }
         AuthenticationConfig.ApiKeyConfig keys = authentication.apiKeys();
-        if (keys != null) {
+        if (keys != null && checks.valid(keys)) {
             keyFile(keys);
             AccessLogConfig log = config.accessLog();
             if (log != null
@@ -73,7 +73,7 @@ final class AccessChecks {
                         "access_log: headers: '" + keys.header() + "' has API keys, which are not logged");
             }
         }
-        if (authentication.jwt() != null) {
+        if (authentication.jwt() != null && checks.valid(authentication.jwt())) {
             tokens(authentication.jwt());
         }
     }

@@ -38,10 +38,9 @@ final class AdminChecks {
         if (admin.tls() != null) {
             tls.listener("admin", admin.tls());
         }
-        if (!checks.valid(admin)) {
-            return;
-        }
-        if (admin.port() != 0 && listeners.stream().anyMatch(new Listener(admin.host(), admin.port())::sameAddress)) {
+        if (checks.valid(admin, "host", "port")
+                && admin.port() != 0
+                && listeners.stream().anyMatch(new Listener(admin.host(), admin.port())::sameAddress)) {
             yaml.problem(positions.of(admin), "admin: " + admin.host() + ":" + admin.port() + " is a listener already");
         }
         tokens(admin);
@@ -56,9 +55,6 @@ final class AdminChecks {
     }
 
     private void peers(PeersConfig peers) {
-        if (!checks.valid(peers)) {
-            return;
-        }
         String what = "admin: peers: ";
         if (peers.tokenFile() != null) {
             token(positions.of(peers, "token_file"), what + "token_file: " + peers.tokenFile(), peers.tokenFile());
@@ -73,7 +69,7 @@ final class AdminChecks {
                     positions.of(peers, "timeout"),
                     what + "timeout: at most 10s is expected, got '" + Units.written(peers.timeout()) + "'");
         }
-        if (!peers.tls() && (peers.ca() != null || peers.serverName() != null)) {
+        if (checks.valid(peers, "tls") && !peers.tls() && (peers.ca() != null || peers.serverName() != null)) {
             String key = peers.ca() == null ? "server_name" : "ca";
             yaml.problem(positions.of(peers, key), what + key + ": 'tls: true' is expected with it");
         } else if (peers.ca() != null) {
@@ -87,7 +83,7 @@ final class AdminChecks {
 
     private void oidc(OidcConfig oidc) {
         String what = "admin: oidc: ";
-        if (!SecureUrl.isSecure(oidc.issuer()) || oidc.issuer().contains("?")) {
+        if (checks.readable(oidc, "issuer") && (!SecureUrl.isSecure(oidc.issuer()) || oidc.issuer().contains("?"))) {
             yaml.problem(
                     positions.of(oidc, "issuer"),
                     what + "issuer: an https URL without a query, or http on loopback, is expected, got '"
@@ -99,7 +95,7 @@ final class AdminChecks {
                     what + "redirect_url: an http or https URL with the path " + OidcConfig.CALLBACK
                             + " is expected, got '" + oidc.redirectUrl() + "'");
         }
-        if (oidc.roles().isEmpty()) {
+        if (checks.valid(oidc, "roles") && oidc.roles().isEmpty()) {
             yaml.problem(positions.of(oidc), what + "roles: at least one group is expected, or nobody could log in");
         }
         for (String scope : oidc.scopes()) {
@@ -134,7 +130,7 @@ final class AdminChecks {
     }
 
     private void tokens(AdminConfig admin) {
-        if (!admin.hasLogin() && !ConfigChecks.isLoopback(admin.host())) {
+        if (checks.valid(admin) && !admin.hasLogin() && !ConfigChecks.isLoopback(admin.host())) {
             yaml.problem(
                     positions.of(admin, "host"),
                     "admin: 'token_file', 'tokens' or 'oidc' is required if the host is not loopback, got '"
@@ -155,7 +151,7 @@ final class AdminChecks {
                             + name + "'");
         } else if (name.equals(AdminConfig.ADMIN) && admin.tokenFile() != null) {
             yaml.problem(positions.of(token), what + "the name is that of 'token_file'; another one is expected");
-        } else {
+        } else if (checks.valid(token)) {
             token(positions.of(token, "file"), what + "file: " + token.file(), token.file());
         }
     }

@@ -73,9 +73,24 @@ final class CollectorChecks {
     }
 
     void run(CollectorSection collector) {
-        if (!checks.valid(collector.section())) {
-            return;
+        if (checks.readable(collector.section(), "endpoint")) {
+            endpoint(collector);
         }
+        if (collector.resource().containsKey("service.name")) {
+            problem(collector, "resource", "service.name: 'service_name' is expected instead");
+        }
+        new TreeMap<>(collector.headerFiles()).forEach((name, file) -> header(collector, name, file));
+        Path ca = collector.ca();
+        if (ca != null) {
+            try {
+                TlsFiles.certificates(ca);
+            } catch (TlsFileException e) {
+                problem(collector, "ca", String.valueOf(e.getMessage()));
+            }
+        }
+    }
+
+    private void endpoint(CollectorSection collector) {
         URI url = url(collector.endpoint());
         if (url == null) {
             problem(
@@ -91,19 +106,6 @@ final class CollectorChecks {
                     collector,
                     "endpoint",
                     "with 'header_files' https is expected, or http on loopback, got '" + collector.endpoint() + "'");
-            return;
-        }
-        if (collector.resource().containsKey("service.name")) {
-            problem(collector, "resource", "service.name: 'service_name' is expected instead");
-        }
-        new TreeMap<>(collector.headerFiles()).forEach((name, file) -> header(collector, name, file));
-        Path ca = collector.ca();
-        if (ca != null) {
-            try {
-                TlsFiles.certificates(ca);
-            } catch (TlsFileException e) {
-                problem(collector, "ca", String.valueOf(e.getMessage()));
-            }
         }
     }
 

@@ -272,18 +272,15 @@ final class ConfigChecks {
     }
 
     private void local(LocalConfig local) {
-        if (!valid(local)) {
-            return;
-        }
         Path repository = local.modelRepository();
-        if (repository == null && !local.embeddedModels()) {
+        if (valid(local) && repository == null && !local.embeddedModels()) {
             yaml.problem(positions.of(local), "local: 'model_repository' or 'embedded_models: true' is expected");
         } else if (repository != null && !Files.isDirectory(repository)) {
             yaml.problem(
                     positions.of(local, "model_repository"),
                     "local: model_repository: " + repository + " is not a directory");
         }
-        if (!local.load().isEmpty() && local.modelControl() != ModelControl.EXPLICIT) {
+        if (valid(local, "model_control") && !local.load().isEmpty() && local.modelControl() != ModelControl.EXPLICIT) {
             yaml.problem(
                     positions.of(local, "load"),
                     "local: load: requires 'model_control: explicit', since otherwise all models are loaded");

@@ -1,21 +1,44 @@
 package dev.isthmus.gateway.settings;
 
-/** Suggests the name that may have been meant. */
+import java.util.Locale;
+
+/** Suggests the name that may have been meant: not of numbers, which are chosen. */
 public final class NearestName {
+    private static final int SHORT = 4;
+
     private NearestName() {}
 
     /** " - did you mean 'x'?" for the nearest of the names, or nothing if none is close enough. */
     public static String suggestion(String got, Iterable<String> names) {
+        String nearest = of(got, names);
+        return nearest.isEmpty() ? "" : " - did you mean '" + nearest + "'?";
+    }
+
+    /** The nearest of the names; empty if none is close enough. */
+    static String of(String got, Iterable<String> names) {
         String nearest = "";
-        int least = Math.max(2, got.length() / 3) + 1;
+        String plain = plain(got);
+        int least = (plain.length() < SHORT ? plain.length() / 2 : Math.max(2, plain.length() / 3)) + 1;
         for (String name : names) {
-            int distance = distance(got, name);
-            if (distance < least) {
+            String other = plain(name);
+            int distance = distance(plain, other);
+            if (plain.length() >= SHORT && other.startsWith(plain + "_")) {
+                distance = Math.min(distance, 2);
+            }
+            if (distance < least && (distance == 0 || !differInDigitsOnly(plain, other))) {
                 least = distance;
                 nearest = name;
             }
         }
-        return nearest.isEmpty() ? "" : " - did you mean '" + nearest + "'?";
+        return nearest;
+    }
+
+    private static String plain(String text) {
+        return text.toLowerCase(Locale.ROOT).replace('-', '_');
+    }
+
+    private static boolean differInDigitsOnly(String a, String b) {
+        return a.replaceAll("[0-9]", "").equals(b.replaceAll("[0-9]", ""));
     }
 
     /** The Levenshtein distance of two words. */

@@ -21,11 +21,8 @@ final class PayloadLogChecks {
     }
 
     void run(PayloadLogConfig log) {
-        if (!checks.valid(log)) {
-            return;
-        }
         String url = log.url();
-        if ((url == null) == (log.file() == null)) {
+        if (checks.valid(log) && (url == null) == (log.file() == null)) {
             yaml.problem(positions.of(log), "payload_log: one of 'url' and 'file' is expected");
         } else if (url != null && !isSink(url)) {
             yaml.problem(
@@ -38,7 +35,7 @@ final class PayloadLogChecks {
                     positions.of(log, "source"),
                     "payload_log: source: a URI reference is expected, got '" + log.source() + "'");
         }
-        if (log.maxSize() > log.maxQueued()) {
+        if (checks.valid(log, "max_size", "max_queued") && log.maxSize() > log.maxQueued()) {
             yaml.problem(
                     positions.of(log, "max_size"),
                     "payload_log: max_size: at most max_queued, " + Units.size(log.maxQueued()) + ", is expected, got '"
@@ -51,7 +48,9 @@ final class PayloadLogChecks {
                             + " is expected, as JSON takes several times the memory, got '"
                             + Units.size(log.maxSize()) + "'");
         }
-        authority(log, url == null ? "" : url);
+        if (checks.valid(log, "url")) {
+            authority(log, url == null ? "" : url);
+        }
     }
 
     private void authority(PayloadLogConfig log, String url) {

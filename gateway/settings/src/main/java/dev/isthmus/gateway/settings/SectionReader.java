@@ -60,14 +60,14 @@ final class SectionReader {
     private <R extends Record> R read(Class<R> type, Node node, String what, boolean complete) {
         String named = what.isEmpty() ? "the configuration" : what;
         List<ConfigKey> keys = ConfigKey.of(type);
-        Map<String, Node> given =
-                yaml.object(node, named, keys.stream().flatMap(ConfigKey::names).collect(Collectors.toSet()));
+        Map<String, Node> given = yaml.object(
+                node, named, keys.stream().flatMap(ConfigKey::names).collect(Collectors.toSet()), meant(keys, node));
         @Nullable Object[] values = new @Nullable Object[keys.size()];
         for (int i = 0; i < values.length; i++) {
             ConfigKey key = keys.get(i);
             Node at = given.get(key.name());
             putDefaults(key, given, what);
-            if (at == null && complete && key.required()) {
+            if (at == null && complete && key.required() && (node instanceof MappingNode || YamlReader.isNull(node))) {
                 yaml.problem(node, named + ": '" + key.name() + "' is missing");
             }
             Object value = value(key, at, given, node, what);
@@ -76,6 +76,23 @@ final class SectionReader {
         R section = construct(type, values);
         positions.put(section, node);
         return section;
+    }
+
+    /** What may be meant by a text in place of a section: the value of its first key. */
+    private String meant(List<ConfigKey> keys, Node node) {
+        if (keys.isEmpty()
+                || !(node instanceof ScalarNode text)
+                || !text.getTag().equals(Tag.STR)
+                || yaml.reference(node) != null) {
+            return "";
+        }
+        ConfigKey first = keys.getFirst();
+        String value = switch (first.shape()) {
+            case Scalar scalar when scalar.read().apply(text.getValue()) != null -> text.getValue();
+            case Choice choice -> NearestName.of(text.getValue(), choice.names());
+            default -> "";
+        };
+        return value.isEmpty() ? "" : " - did you mean '{" + first.name() + ": " + value + "}'?";
     }
 
     /** Reads the value of a key; null if there is none, or an invalid one. */

@@ -31,10 +31,8 @@ final class SharedChecks {
     }
 
     void run(SharedConfig shared) {
-        if (!checks.valid(shared) || !hasServers(shared)) {
-            return;
-        }
-        if (shared.user() != null && shared.passwordFile() == null) {
+        boolean known = hasServers(shared);
+        if (checks.valid(shared, "password_file") && shared.user() != null && shared.passwordFile() == null) {
             problem(shared, "user", "'password_file' is expected with it");
         }
         if (shared.timeout().compareTo(LONGEST_ANSWER) > 0) {
@@ -47,7 +45,9 @@ final class SharedChecks {
         if (shared.sentinel() != null) {
             sentinel(shared.sentinel());
         }
-        authority(shared);
+        if (known && checks.valid(shared)) {
+            authority(shared);
+        }
     }
 
     /** Whether it is clear which servers are meant. */
@@ -65,8 +65,10 @@ final class SharedChecks {
         }
         if (given.size() != 1) {
             String got = given.isEmpty() ? "none" : String.join(" and ", given);
-            yaml.problem(
-                    positions.of(shared), "shared: one of 'url', 'sentinel' and 'cluster' is expected, got " + got);
+            if (checks.valid(shared)) {
+                yaml.problem(
+                        positions.of(shared), "shared: one of 'url', 'sentinel' and 'cluster' is expected, got " + got);
+            }
             return false;
         }
         if (shared.url() != null) {
@@ -95,7 +97,7 @@ final class SharedChecks {
     }
 
     private void sentinel(SharedConfig.SentinelConfig sentinel) {
-        if (sentinel.user() != null && sentinel.passwordFile() == null) {
+        if (checks.valid(sentinel, "password_file") && sentinel.user() != null && sentinel.passwordFile() == null) {
             yaml.problem(positions.of(sentinel, "user"), "shared: sentinel: user: 'password_file' is expected with it");
         }
         endpoints(sentinel, "endpoints", sentinel.endpoints(), "shared: sentinel: endpoints: ");

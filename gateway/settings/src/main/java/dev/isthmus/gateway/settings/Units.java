@@ -2,6 +2,7 @@ package dev.isthmus.gateway.settings;
 
 import java.math.BigDecimal;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +17,7 @@ public final class Units {
     static final String SHARE = "(100(\\.0{1,6})?|[0-9]{1,2}(\\.[0-9]{1,6})?)%";
     static final int MAX_SIZE = 1 << 30;
     private static final Pattern PART = Pattern.compile("([0-9.]+)([a-z]+)");
+    private static final Pattern DECIMAL_SIZE = Pattern.compile("([0-9]{1,9}) ?([kKmMgG])[iI]?[bB]?");
     private static final Pattern AMOUNT = Pattern.compile("([0-9]+)([A-Za-z]*)");
     private static final Duration MAX_DURATION = Duration.ofDays(7);
     private static final int MINUTE = 60;
@@ -82,6 +84,14 @@ public final class Units {
             return ", which has no unit: ms, s, m, h or d";
         }
         return text.matches("[0-9.]+[^0-9. ]+") ? ", whose unit is not one of ms, s, m, h, d" : "";
+    }
+
+    /** What may be meant by a text that is no size. */
+    static String sizeProblem(String text) {
+        Matcher decimal = DECIMAL_SIZE.matcher(text);
+        return decimal.matches()
+                ? " - did you mean '" + decimal.group(1) + decimal.group(2).toUpperCase(Locale.ROOT) + "iB'?"
+                : "";
     }
 
     private static String durationProblem(BigDecimal millis) {

@@ -93,7 +93,8 @@ final class ValueShapes {
                     "maximum",
                     Units.MAX_SIZE),
             Units::readSize,
-            value -> Units.size((int) value));
+            value -> Units.size((int) value),
+            Units::sizeProblem);
     private static final Scalar SHARE = new Scalar(
             "a share such as 20% or 0.5%",
             pattern(Units.SHARE), Units::readShare, value -> Units.share((double) value));

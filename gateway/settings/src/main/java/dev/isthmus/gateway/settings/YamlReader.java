@@ -151,9 +151,13 @@ final class YamlReader {
         return tuple.getKeyNode() instanceof ScalarNode scalar ? scalar.getValue() : "";
     }
 
-    /** The members of an object; unknown and repeated keys are problems. */
-    Map<String, Node> object(Node node, String what, Set<String> known) {
-        Map<String, Node> members = members(node, what);
+    /**
+     * The members of an object; unknown and repeated keys are problems.
+     *
+     * @param meant what may be meant by a node that is none, for the message
+     */
+    Map<String, Node> object(Node node, String what, Set<String> known, String meant) {
+        Map<String, Node> members = members(node, what, meant);
         for (NodeTuple tuple : node instanceof MappingNode mapping ? mapping.getValue() : List.<NodeTuple>of()) {
             String key = ((ScalarNode) tuple.getKeyNode()).getValue();
             if (!known.contains(key)) {
@@ -167,10 +171,14 @@ final class YamlReader {
 
     /** The members of an object whose keys are names. */
     Map<String, Node> members(Node node, String what) {
+        return members(node, what, "");
+    }
+
+    private Map<String, Node> members(Node node, String what, String meant) {
         Map<String, Node> members = new LinkedHashMap<>();
         if (!(node instanceof MappingNode mapping)) {
             if (!isNull(node)) {
-                problemOnce(node, what + ": an object is expected, got " + shown(node));
+                problemOnce(node, what + ": an object is expected, got " + shown(node) + meant);
             }
             return members;
         }

@@ -94,9 +94,6 @@ class ConfigChecksTest {
                 arguments(traces("endpoint: 'http://a/v1/traces#x'"), "tracing: endpoint: a URL"),
                 arguments(traces("endpoint: 'http://a b/'"), "tracing: endpoint: a URL"),
                 arguments(
-                        traces("endpoint: 'http://a/', header_files: {x-key: src}"),
-                        "tracing: endpoint: with 'header_files' https is expected, or http on loopback, got"),
-                arguments(
                         traces("endpoint: 'http://[::1]/', header_files: {x-key: none}"),
                         "tracing: header_files: ./none cannot be read"),
                 arguments(
@@ -271,7 +268,7 @@ class ConfigChecksTest {
                         "or a label of 'versions' is expected, got 'stabel' - did you mean 'stable'?"),
                 arguments(
                         split("rules: [{headers: {x: y}, target: c}]"),
-                        "rule: target: no target is named 'c' - did you mean 'a'?"),
+                        "rule: target: no target is named 'c'"),
                 arguments(model("rules: [{headers: {x: y}, target: c}]"), "no target is named 'c'"),
                 arguments(model("version: a/b"), "model 'm': version 'a/b': 1 to 255 bytes are expected"),
                 arguments(model("model: '..'"), "model 'm': model '..': 1 to 255 bytes are expected"),
@@ -407,5 +404,51 @@ class ConfigChecksTest {
         Files.setPosixFilePermissions(token, PosixFilePermissions.fromString(permissions));
         assertThat(ConfigLoader.parse("f.yaml", "{admin: {token_file: " + token + "}, " + LOCAL + "}", folder))
                 .isNotNull();
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            shared: {url: 'http://a', timout: 1s}                                          | shared: url: redis://HOST:PORT
+            shared: {url: 'redis://a', timeout: 11s, cluster: 1}                           | shared: timeout: at most 10s
+            admin: {prot: 1, oidc: {issuer: 'http://a', client_id: c, roles: {a: read}}}   | issuer: an https URL
+            admin: {oidc: {issuer: 'http://a', clientid: c, roles: {a: read}}}             | issuer: an https URL
+            admin: {prot: 1, token_file: none}                                             | token_file: ./none cannot be read
+            authentication: {api_keys: {file: none}, jwtt: {}}                             | api_keys: file: ./none cannot be read
+            payload_log: {url: 'ftp://a', fil: x}                                          | url: an http or https URL
+            tracing: {endpoint: 'ftp://a', servce_name: x}                                 | endpoint: a URL as http
+            tracing: {endpoint: 'http://a/', header_files: {x-key: src}}                   | tracing: endpoint: with 'header_files' https is expected
+            local: {model_repository: none, embeded_models: true}                          | none is not a directory
+            """)
+    void fault_isToldBesideOthersOfItsSection(String section, String problem) {
+        assertThat(problems("{" + section + "}")).hasSizeGreaterThan(1).anyMatch(each -> each.contains(problem));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            models: {m: {upstream: local, fallback: local}}          | an object is expected, got 'local' - did you mean '{upstream: local}'?
+            models: {m: {upstream: local, sticky: x-user}}           | an object is expected, got 'x-user' - did you mean '{header: x-user}'?
+            models: {m: {upstream: local, batching: {max_queue_delay: 5}}} | did you mean 'max_queue_delay_microseconds'?
+            upstream_defaults: {balance: round-robin}                | an object is expected, got 'round-robin' - did you mean '{policy: round_robin}'?
+            upstream_defaults: {outliers: {consecutive: 3}}          | did you mean 'consecutive_failures'?
+            upstreams: {t: {protocol: GRPC, endpoints: ['a:1']}}     | got 'GRPC' - did you mean 'grpc'?
+            listeners: [{acess: open}]                               | did you mean 'access'?
+            listeners: [{tls: {certificates: [], client: {}}}]       | did you mean 'client_certificates'?
+            limits: {max_body_size: 64MB}                            | got '64MB' - did you mean '64MiB'?
+            limits: {max_body_size: 64 kb}                           | got '64 kb' - did you mean '64KiB'?
+            """)
+    void suggestion_isMade(String section, String problem) {
+        assertThat(problems("{" + section + ", " + LOCAL + "}")).anyMatch(each -> each.endsWith(problem));
+    }
+
+    @Test
+    void textInPlaceOfASection_isOneProblem() {
+        assertThat(problems("{models: {m: {upstream: local, fallback: local}}, " + LOCAL + "}"))
+                .hasSize(1);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1.1", "xyz", "gpu:0"})
+    void nearestName_isNoOtherNumber(String got) {
+        assertThat(NearestName.suggestion(got, List.of("1.2", "1.3", "top", "gpu:1"))).isEmpty();
     }
 }

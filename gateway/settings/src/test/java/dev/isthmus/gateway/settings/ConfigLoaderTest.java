@@ -216,7 +216,7 @@ class ConfigLoaderTest {
                         "f.yaml:1:1: unknown key 'listners' in the configuration - did you mean 'listeners'?",
                         "f.yaml:3:21: listener: port: a whole number from 0 to 65535 is expected, got '70000'",
                         "f.yaml:4:25: limits: max_body_size: a size such as 64MiB, of at most 1GiB is expected, got"
-                                + " '64Mib'",
+                                + " '64Mib' - did you mean '64MiB'?",
                         "f.yaml:7:15: upstream 'triton': protocol: one of grpc, rest is expected, got 'grcp' - did you"
                                 + " mean 'grpc'?",
                         "f.yaml:8:17: upstream 'triton': endpoint: host:port with a port from 1 to 65535, srv:NAME,"

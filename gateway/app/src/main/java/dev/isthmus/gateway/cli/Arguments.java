@@ -50,7 +50,7 @@ final class Arguments {
                     .parse(options, args.toArray(String[]::new));
         } catch (MissingArgumentException e) {
             Option option = e.getOption();
-            throw new UsageException("--" + option.getLongOpt() + ": " + option.getArgName() + " is expected after it");
+            throw new UsageException(CommandOptions.name(option) + ": " + option.getArgName() + " is expected after it");
         } catch (UnrecognizedOptionException e) {
             throw new UsageException("unknown option '" + e.getOption() + "'" + suggestion(command, e.getOption()));
         } catch (ParseException e) {
@@ -115,7 +115,7 @@ final class Arguments {
     String text(Option option) throws UsageException {
         String text = line.getOptionValue(option);
         if (text != null && text.isBlank()) {
-            throw new UsageException("--" + option.getLongOpt() + ": " + option.getArgName() + " is expected, got ''");
+            throw new UsageException(CommandOptions.name(option) + ": " + option.getArgName() + " is expected, got ''");
         }
         return text;
     }
@@ -166,7 +166,7 @@ final class Arguments {
             // Reported below.
         }
         throw new UsageException(
-                "--" + option.getLongOpt() + ": a number from 0 to " + MAX_PORT + " is expected, got '" + text + "'");
+                CommandOptions.name(option) + ": a number from 0 to " + MAX_PORT + " is expected, got '" + text + "'");
     }
 
     /** The option's values of the form NAME=VALUE; the last of equal names is used. */
@@ -176,7 +176,7 @@ final class Arguments {
         for (String pair : values == null ? new String[0] : values) {
             int equals = pair.indexOf('=');
             if (equals < 1) {
-                throw new UsageException("--" + option.getLongOpt() + ": NAME=VALUE is expected, got '" + pair + "'");
+                throw new UsageException(CommandOptions.name(option) + ": NAME=VALUE is expected, got '" + pair + "'");
             }
             pairs.put(pair.substring(0, equals), pair.substring(equals + 1));
         }

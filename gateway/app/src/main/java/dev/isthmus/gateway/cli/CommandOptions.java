@@ -54,8 +54,8 @@ final class CommandOptions {
             return words[0];
         }
         if (!List.of(words).contains(text)) {
-            throw new UsageException("--" + option.getLongOpt() + ": one of " + String.join(", ", words)
-                    + " is expected, got '" + text + "'");
+            throw new UsageException(
+                    name(option) + ": one of " + String.join(", ", words) + " is expected, got '" + text + "'");
         }
         return text;
     }
@@ -71,8 +71,7 @@ final class CommandOptions {
             return byDefault;
         }
         if (!text.matches("[0-9]{1,9}") || Integer.parseInt(text) < 1 || Integer.parseInt(text) > max) {
-            throw new UsageException(
-                    "--" + option.getLongOpt() + ": a number from 1 to " + max + " is expected, got '" + text + "'");
+            throw new UsageException(name(option) + ": a number from 1 to " + max + " is expected, got '" + text + "'");
         }
         return Integer.parseInt(text);
     }
@@ -93,26 +92,34 @@ final class CommandOptions {
     }
 
     /**
-     * The URL of a server, without a path.
+     * The URL of a server, without a path; http if only host and port are given.
      *
      * @throws UsageException if it is none, or absent
      */
     static URI server(Option option, @Nullable String text) throws UsageException {
+        String given = text == null ? "" : text;
+        boolean complete = given.contains("://");
         try {
-            URI url = new URI(text == null ? "" : text);
+            URI url = new URI(complete ? given.replaceFirst("/$", "") : "http://" + given);
             if (("http".equals(url.getScheme()) || "https".equals(url.getScheme()))
                     && url.getHost() != null
+                    && (complete || url.getPort() > 0)
                     && url.getUserInfo() == null
                     && url.getQuery() == null
                     && url.getFragment() == null
-                    && (url.getPath().isEmpty() || url.getPath().equals("/"))) {
+                    && url.getPath().isEmpty()) {
                 return url;
             }
         } catch (URISyntaxException e) {
             // Reported below.
         }
-        throw new UsageException("--" + option.getLongOpt()
-                + ": http://HOST:PORT or https://HOST:PORT is expected, got "
+        throw new UsageException(name(option)
+                + ": HOST:PORT, http://HOST:PORT or https://HOST:PORT is expected, got "
                 + (text == null ? "none" : "'" + text + "'"));
+    }
+
+    /** The names of an option in messages: "-n, --count". */
+    static String name(Option option) {
+        return (option.getOpt() == null ? "" : "-" + option.getOpt() + ", ") + "--" + option.getLongOpt();
     }
 }

@@ -1,7 +1,10 @@
 package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Comparator;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.StringJoiner;
 import org.apache.commons.cli.Option;
 
@@ -40,29 +43,142 @@ final class FleetCommands {
         table.print(console.out());
     }
 
-    /** Says what is wrong now. */
-    static RemoteCommand problems() {
-        return new RemoteCommand(
-                "problems",
-                "Says what is wrong with a running gateway, its servers and models, with cause and next step.",
-                "/problems",
-                FleetCommands::problems);
+    /** Says what is wrong now; with the token also with which error calls failed last. */
+    static final class ProblemsCommand extends RemoteCommand {
+        private static final String LAST_ERRORS = "last_errors";
+
+        ProblemsCommand() {
+            super(
+                    "problems",
+                    "Says what is wrong with a running gateway, its servers and models, with cause and next step.",
+                    "/problems",
+                    ProblemsCommand::print);
+        }
+
+        @Override
+        JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
+            ObjectNode document = (ObjectNode) super.document(admin, arguments);
+            if (arguments.has(ServerOptions.TOKEN)) {
+                document.set(LAST_ERRORS, admin.get("/debug/errors?limit=5").path("servers"));
+            }
+            return document;
+        }
+
+        private static void print(JsonNode document, Console console) {
+            for (JsonNode problem : document.path("problems")) {
+                console.out().println(line(problem.path("severity")) + ": " + line(problem.path("text")));
+                console.out().println("  since: " + line(problem.path("since")));
+                console.out().println("  cause: " + line(problem.path("cause")));
+                lastError(problem.path("subject"), document.path(LAST_ERRORS))
+                        .ifPresent(error -> console.out().println("  error: " + error));
+                console.out().println("  next:  " + line(problem.path("next_step")));
+            }
+            int more = document.path("all").asInt() - document.path("problems").size();
+            if (more > 0) {
+                console.out().println(more + " more");
+            }
+            if (document.path("all").asInt() == 0) {
+                console.out().println("nothing is wrong");
+            }
+        }
+
+        /** The newest error of the server or model that a problem is about. */
+        private static Optional<String> lastError(JsonNode subject, JsonNode servers) {
+            if (!subject.has("upstream") && !subject.has("model")) {
+                return Optional.empty();
+            }
+            return servers.valueStream()
+                    .filter(each -> isOf(subject, "upstream", each.path("upstream"))
+                            && (each.path("server").asText().isEmpty()
+                                    || isOf(subject, "server", each.path("server"))))
+                    .flatMap(each -> each.path("last").valueStream())
+                    .filter(error -> isOf(subject, "model", error.path("route")))
+                    .max(Comparator.comparing(error -> error.path("time").asText()))
+                    .map(FleetCommands::error);
+        }
+
+        private static boolean isOf(JsonNode subject, String name, JsonNode value) {
+            return !subject.has(name) || subject.path(name).equals(value);
+        }
     }
 
-    private static void problems(JsonNode document, Console console) {
-        for (JsonNode problem : document.path("problems")) {
-            console.out().println(line(problem.path("severity")) + ": " + line(problem.path("text")));
-            console.out().println("  since: " + line(problem.path("since")));
-            console.out().println("  cause: " + line(problem.path("cause")));
-            console.out().println("  next:  " + line(problem.path("next_step")));
+    private static String error(JsonNode error) {
+        return line(error.path("time")) + " " + line(error.path("code")) + ": " + line(error.path("text"));
+    }
+
+    /** Lists the last errors of calls, by server. */
+    static RemoteCommand errors() {
+        return new RemoteCommand(
+                "errors",
+                "Lists the last errors of calls to each server, the newest first. Needs the admin token.",
+                "/debug/errors?limit=5",
+                FleetCommands::errors);
+    }
+
+    private static void errors(JsonNode document, Console console) {
+        TextTable table = new TextTable("UPSTREAM", "SERVER", "ERRORS", "MODEL", "REQUEST ID", "ERROR");
+        for (JsonNode server : document.path("servers")) {
+            for (JsonNode error : server.path("last")) {
+                table.row(
+                        line(server.path("upstream")),
+                        line(server.path("server")),
+                        server.path("errors").asText(),
+                        line(error.path("route")),
+                        line(error.path("request_id")),
+                        error(error));
+            }
         }
-        int more = document.path("all").asInt() - document.path("problems").size();
-        if (more > 0) {
-            console.out().println(more + " more");
+        table.print(console.out());
+    }
+
+    /** Lists where servers of a model describe it differently. */
+    static RemoteCommand drift() {
+        return new RemoteCommand(
+                "drift",
+                "Lists where the servers of a model describe it differently.",
+                "/drift",
+                FleetCommands::drift);
+    }
+
+    private static void drift(JsonNode document, Console console) {
+        TextTable table = new TextTable("MODEL", "UPSTREAM", "SERVER", "KIND", "SUBJECT", "MERGED", "SAID");
+        for (JsonNode model : document.path("models")) {
+            for (JsonNode difference : model.path("drift")) {
+                table.row(
+                        line(model.path("name")),
+                        line(difference.path("upstream")),
+                        line(difference.path("server")),
+                        line(difference.path("kind")),
+                        line(difference.path("subject")),
+                        line(difference.path("merged")),
+                        line(difference.path("said")));
+            }
         }
-        if (document.path("all").asInt() == 0) {
-            console.out().println("nothing is wrong");
+        table.print(console.out());
+    }
+
+    /** Lists what the caches keep. */
+    static RemoteCommand cache() {
+        return new RemoteCommand(
+                "cache",
+                "Lists what the caches of a running gateway keep, and how many requests they answered.",
+                "/cache",
+                FleetCommands::cache);
+    }
+
+    private static void cache(JsonNode document, Console console) {
+        TextTable table = new TextTable("MODEL", "RESPONSES", "BYTES", "MAX BYTES", "HIT", "MISS", "COLLAPSED");
+        for (JsonNode model : document.path("models")) {
+            table.row(
+                    line(model.path("model")),
+                    model.path("entries").asText(),
+                    model.path("bytes").asText(),
+                    model.path("max_bytes").asText(),
+                    model.path("hit").asText(),
+                    model.path("miss").asText(),
+                    model.path("collapsed").asText());
         }
+        table.print(console.out());
     }
 
     /** Lists the gateways of a deployment. */
@@ -111,7 +227,8 @@ final class FleetCommands {
             boolean done = entry.path("done").asBoolean();
             table.row(
                     entry.path("time").asText(),
-                    line(entry.path("who")),
+                    line(entry.path("who"))
+                            + (entry.path("issuer").asText().isEmpty() ? "" : " (" + line(entry.path("issuer")) + ")"),
                     line(entry.path("from")),
                     line(entry.path("action")),
                     line(entry.path("subject")),

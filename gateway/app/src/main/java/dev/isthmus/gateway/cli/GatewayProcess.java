@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * The gateway as a process.
  *
  * @param files files and folders; none for the embedded models
- * @param host overrides the configured ones; null to keep them
- * @param port overrides the configured ones; null to keep them
+ * @param host of the first listener; null for the configured one
+ * @param port of the first listener; null for the configured one
  * @param watched whether the files are reloaded when they change
  */
 record GatewayProcess(

@@ -34,7 +34,7 @@ final class InferCommand extends NamedCommand {
     private static final Option URL = CommandOptions.valued(
             "url",
             "URL",
-            "The gateway, or another server: http://HOST:PORT or https://HOST:PORT; default " + DEFAULT_URL + ".");
+            "The gateway, or another server: HOST:PORT or a URL; default " + DEFAULT_URL + ".");
     private static final Option GRPC = CommandOptions.flag("grpc", "Send the request over gRPC; over REST otherwise.");
     private static final Option COUNT =
             CommandOptions.valued("n", "count", "N", "Send it N times; print shares and latencies, not the response.");

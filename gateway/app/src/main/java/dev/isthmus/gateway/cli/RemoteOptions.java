@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.cli;
 
 import java.net.URI;
-import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -39,28 +38,9 @@ record RemoteOptions(
     static RemoteOptions of(Arguments arguments) throws UsageException {
         String output = CommandOptions.word(arguments, OUTPUT, TABLE, JSON);
         return new RemoteOptions(
-                address(Objects.requireNonNullElse(arguments.text(ADMIN), DEFAULT_ADMIN)),
+                CommandOptions.server(ADMIN, Objects.requireNonNullElse(arguments.text(ADMIN), DEFAULT_ADMIN)),
                 ServerOptions.token(arguments),
                 arguments.file(ServerOptions.AUTHORITY),
                 output.equals(JSON));
-    }
-
-    private static URI address(String text) throws UsageException {
-        try {
-            String url = text.contains("://") ? text : "http://" + text;
-            URI uri = new URI(url.endsWith("/") ? url.substring(0, url.length() - 1) : url);
-            boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
-            if (http
-                    && uri.getHost() != null
-                    && (uri.getPort() > 0 || text.contains("://"))
-                    && uri.getRawPath().isEmpty()
-                    && uri.getRawQuery() == null) {
-                return uri;
-            }
-        } catch (URISyntaxException e) {
-            // Reported below.
-        }
-        throw new UsageException(
-                "--admin: HOST:PORT, http://HOST:PORT or https://HOST:PORT is expected, got '" + text + "'");
     }
 }

@@ -144,7 +144,7 @@ final class ReplayCommand extends NamedCommand {
         } catch (NumberFormatException e) {
             // Reported below.
         }
-        throw new UsageException("--" + option.getLongOpt() + ": a number of at least 0"
+        throw new UsageException(CommandOptions.name(option) + ": a number of at least 0"
                 + (max == MAX_RATE ? " and at most 1000000" : "") + " is expected, got '" + text + "'");
     }
 }

@@ -12,9 +12,9 @@ final class ServeCommand extends NamedCommand {
             "The configuration: a file, or a folder of *.yaml. May be given several times; together they are one "
                     + "configuration. Without it the embedded models are served.");
     private static final Option PORT = CommandOptions.valued(
-            "p", "port", "N", "Listen on this port instead of the configured ones; 0 for any that is free.");
+            "p", "port", "N", "Port of the first listener, instead of the configured one; 0 for any that is free.");
     private static final Option HOST =
-            CommandOptions.valued("host", "HOST", "Listen on this address instead of the configured ones.");
+            CommandOptions.valued("host", "HOST", "Address of the first listener, instead of the configured one.");
     private static final Option UNWATCHED = CommandOptions.flag(
             "no-watch", "Do not reload the configuration when its files change; SIGHUP still does.");
 

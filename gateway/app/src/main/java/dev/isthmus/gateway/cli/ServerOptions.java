@@ -43,7 +43,7 @@ final class ServerOptions {
             return Files.readString(file);
         } catch (IOException e) {
             throw new UsageException(
-                    "--" + option.getLongOpt() + ": a file with text is expected: " + FailureReason.of(e));
+                    CommandOptions.name(option) + ": a file with text is expected: " + FailureReason.of(e));
         }
     }
 }

@@ -304,9 +304,12 @@ public final class RouteExplanation {
         } else if (sticky != null) {
             String what = sticky.header() != null ? "header " + sticky.header() : "parameter " + sticky.parameter();
             lines.add("sticky: by " + what + "; "
-                    + (decision.key() == null
-                            ? "this call has none, so the target is chosen at random"
-                            : hash(model, decision, "")));
+                    + (decision.key() != null
+                            ? hash(model, decision, "")
+                            : "this call has none, so "
+                                    + (decision.ruled()
+                                            ? "only the rule applies"
+                                            : "the target is chosen at random")));
         }
     }
 

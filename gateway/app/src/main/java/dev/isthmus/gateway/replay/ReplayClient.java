@@ -52,6 +52,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Sends requests to one server, over REST or gRPC, and waits for the responses. Thread-safe. */
 public final class ReplayClient implements AutoCloseable {
+    private static final String NAME = "replay";
     private static final Duration TIMEOUT = Duration.ofMinutes(1);
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
@@ -83,11 +84,11 @@ public final class ReplayClient implements AutoCloseable {
         Endpoint address = new Endpoint(InetAddress.getByName(to.getHost()).getHostAddress(), port);
         tls = secure
                 ? new TlsRegistry(new SimpleMeterRegistry())
-                        .client("replay", new UpstreamTls(connection.ca(), serverName, null, null))
+                        .client(NAME, new UpstreamTls(connection.ca(), serverName, null, null))
                 : null;
         capabilities = new ServerCapabilities(ServerDialect.AUTO, connection.binary(), false);
         UpstreamSettings server = new UpstreamSettings(
-                "replay",
+                NAME,
                 address,
                 authority,
                 tls == null ? null : tls.to(authority),
@@ -183,10 +184,14 @@ public final class ReplayClient implements AutoCloseable {
         try {
             return reply.result().get();
         } catch (ExecutionException e) {
-            if (e.getCause() instanceof OipException failure) {
-                throw failure;
+            if (!(e.getCause() instanceof OipException failure)) {
+                throw new IllegalStateException(e);
             }
-            throw new IllegalStateException(e);
+            // A command knows no upstreams, and names the server itself.
+            String text = failure.message().replaceFirst("^upstream '" + NAME + "' ", "the server ");
+            throw text.equals(failure.message())
+                    ? failure
+                    : new OipException(failure.code(), text, failure.getCause(), failure.processed());
         }
     }
 

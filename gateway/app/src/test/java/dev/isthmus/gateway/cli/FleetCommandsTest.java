@@ -10,6 +10,7 @@ import dev.isthmus.gateway.logging.CapturedLog;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestConfigs;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
@@ -41,6 +42,8 @@ class FleetCommandsTest {
                 targets: [{name: old, upstream: local, weight: 100}, {name: new, upstream: gone, weight: 0}]
                 ramp: {target: new, steps: [1%%], interval: 10m}
                 shadow: [{upstream: gone}]
+                cache: {ttl: 1m}
+              lost: {upstream: gone}
             default_upstream: local
             """;
 
@@ -98,6 +101,44 @@ class FleetCommandsTest {
                         .anyMatch(line -> line.matches("  cause: 127.0.0.1:\\d+: it is not .*"))
                         .anyMatch(line -> line.startsWith("  next:  Start or repair a server"));
             });
+        }
+    }
+
+    @Test
+    void lastErrors_areListed_andBesideProblems_withTheToken() throws Exception {
+        try (Gateway gateway = start("")) {
+            String token = folder.resolve("token").toString();
+            String url = "127.0.0.1:" + gateway.addresses().getFirst().getPort();
+            await().untilAsserted(() -> {
+                assertThat(run("infer", "lost", "--url", url, "-f", request())).isEqualTo(1);
+                assertThat(ask(gateway, "problems", "--token-file", token))
+                        .as(err.toString())
+                        .isZero();
+                assertThat(out.toString().lines()).anyMatch(line -> line.matches("  error: 20\\S+Z UNAVAILABLE: .+"));
+            });
+            assertThat(ask(gateway, "errors", "--token-file", token)).isZero();
+            assertThat(out.toString().lines())
+                    .anyMatch(line -> line.matches("UPSTREAM +SERVER +ERRORS +MODEL +REQUEST ID +ERROR"))
+                    .anyMatch(line -> line.matches("gone .* lost .*Z UNAVAILABLE: .+"));
+            assertThat(ask(gateway, "problems")).isZero();
+            assertThat(out.toString()).doesNotContain("  error: ");
+        }
+    }
+
+    private String request() throws IOException {
+        return Files.writeString(
+                        folder.resolve("request.json"),
+                        "{\"inputs\": [{\"name\": \"a\", \"shape\": [1], \"datatype\": \"BOOL\", \"data\": [true]}]}")
+                .toString();
+    }
+
+    @Test
+    void driftAndCache_areListed() throws Exception {
+        try (Gateway gateway = start("")) {
+            assertThat(ask(gateway, "drift")).isZero();
+            assertThat(out.toString()).startsWith("MODEL  UPSTREAM  SERVER");
+            assertThat(ask(gateway, "cache")).isZero();
+            assertThat(out.toString().lines()).anyMatch(line -> line.matches("digits +0 +0 +\\d+ +0 +0 +0"));
         }
     }
 

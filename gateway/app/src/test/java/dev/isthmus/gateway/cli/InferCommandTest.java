@@ -238,7 +238,9 @@ class InferCommandTest {
     void serverThatIsGone_isSaid() throws Exception {
         String gone = "http://" + TestConfigs.unusedEndpoint().authority();
         assertThat(infer(gone, "simple")).isEqualTo(1);
-        assertThat(err.toString()).contains(gone + ": UNAVAILABLE: ");
+        assertThat(err.toString()).contains(gone + ": UNAVAILABLE: the server is not reachable");
+        assertThat(infer(gone.substring("http://".length()), "simple")).isEqualTo(1);
+        assertThat(err.toString()).contains(gone + ": UNAVAILABLE: the server");
     }
 
     @Test
@@ -252,7 +254,7 @@ class InferCommandTest {
     @ValueSource(
             strings = {
                 "infer m -f none.json|--file: a file with text is expected: none.json does not exist",
-                "infer m -f F --url=ftp://a|--url: http://HOST:PORT or https://HOST:PORT is expected, got 'ftp://a'",
+                "infer m -f F --url=ftp://a|--url: HOST:PORT, http://HOST:PORT or https://HOST:PORT is expected, got 'ftp://a'",
                 "infer m -f F -n 0|--count: a number from 1 to 1000000 is expected, got '0'",
                 "infer m -f F -c x|--concurrency: a number from 1 to 10000 is expected, got 'x'",
                 "infer .. -f F|model name '..'",

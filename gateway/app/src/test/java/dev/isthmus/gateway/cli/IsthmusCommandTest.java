@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -68,14 +69,16 @@ class IsthmusCommandTest {
     }
 
     /** The repository cannot be read, but the port is checked first. */
-    private int serveTaken(String section) throws IOException {
+    private int serveTaken(String section, String... options) throws IOException {
         Files.createDirectories(folder.resolve("models/broken/1"));
         Files.writeString(folder.resolve("models/broken/1/model.onnx"), "no model");
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             int port = taken.getLocalPort();
             String file = file(section.replace("PORT", Integer.toString(port))
                     + "\nlocal: {model_repository: models}\ndefault_upstream: local");
-            int code = run("serve", "--config", file);
+            List<String> arguments = new ArrayList<>(List.of("serve", "--config", file));
+            arguments.addAll(List.of(options));
+            int code = run(arguments.toArray(String[]::new));
             assertThat(err.toString()).contains("127.0.0.1:" + port + " is in use");
             return code;
         }
@@ -116,6 +119,13 @@ class IsthmusCommandTest {
         assertThat(err.toString().lines()).containsExactly("isthmus: " + message);
     }
 
+    /** The second listener is listened on as it is configured. */
+    @Test
+    void serve_port_isThatOfTheFirstListener() throws IOException {
+        assertThat(serveTaken("listeners: [{port: 1}, {port: PORT}]", "--port", "0"))
+                .isEqualTo(2);
+    }
+
     @Test
     void serve_beyondLoopback_needsTheWordOpen() {
         assertThat(run("serve", "--port", "0", "--host", "0.0.0.0")).isEqualTo(2);
@@ -134,13 +144,15 @@ class IsthmusCommandTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            sevre                          | one of serve, validate, explain, diff, schema, key, validate-request, infer, replay, health, problems, gateways, servers, models, top, ramps, shadows, call, audit, logging, completion, help, version is expected, got 'sevre' - did you mean 'serve'?; see isthmus help
+            sevre                          | one of serve, validate, explain, diff, schema, key, validate-request, infer, replay, health, problems, errors, gateways, servers, models, top, ramps, shadows, drift, cache, call, audit, logging, completion, help, version is expected, got 'sevre' - did you mean 'serve'?; see isthmus help
             serve now                      | isthmus serve: no operand is expected, got now
-            serve --port 70000             | --port: a number from 0 to 65535 is expected, got '70000'
+            infer m -n 0                   | isthmus infer: -n, --count: a number from 1 to 1000000 is expected, got '0'
+            serve --port 70000             | -p, --port: a number from 0 to 65535 is expected, got '70000'
             serve --port x                 | --port: a number from 0 to 65535 is expected, got 'x'
-            serve --port                   | isthmus serve: --port: N is expected after it
-            serve --config                 | isthmus serve: --config: FILE is expected after it
-            serve -c --port 1              | isthmus serve: --config: FILE is expected after it
+            serve --port                   | isthmus serve: -p, --port: N is expected after it
+            serve --config                 | isthmus serve: -c, --config: FILE is expected after it
+            serve -c --port 1              | isthmus serve: -c, --config: FILE is expected after it
+            foo                            | version is expected, got 'foo'; see isthmus help
             serve --prot 1                 | isthmus serve: unknown option '--prot' - did you mean '--port'?
             serve --xyzzy                  | isthmus serve: unknown option '--xyzzy'
             help sevre                     | got 'sevre' - did you mean 'serve'?; see isthmus help

@@ -292,9 +292,9 @@ class ReplayCommandTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "|--to: http://HOST:PORT or https://HOST:PORT is expected, got none",
-                "--to=ftp://a|--to: http://HOST:PORT or https://HOST:PORT is expected, got 'ftp://a'",
-                "--to=http://a/v2|--to: http://HOST:PORT or https://HOST:PORT is expected, got 'http://a/v2'",
+                "|--to: HOST:PORT, http://HOST:PORT or https://HOST:PORT is expected, got none",
+                "--to=ftp://a|--to: HOST:PORT, http://HOST:PORT or https://HOST:PORT is expected, got 'ftp://a'",
+                "--to=http://a/v2|--to: HOST:PORT, http://HOST:PORT or https://HOST:PORT is expected, got 'http://a/v2'",
                 "--to=http://a --rate=-1|--rate: a number of at least 0 and at most 1000000 is expected, got '-1'",
                 "--to=http://a --rtol=x|--rtol: a number of at least 0 is expected, got 'x'",
                 "--to=http://a --concurrency=0|--concurrency: a number from 1 to 10000 is expected, got '0'",

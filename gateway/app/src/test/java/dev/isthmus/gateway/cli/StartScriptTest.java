@@ -69,8 +69,10 @@ class StartScriptTest {
     void aCacheOfOtherJars_isNotUsed() throws Exception {
         program("java", """
                 #!/bin/sh
+                [ "$CLASSPATH" ] || echo no class path
                 for each; do
                   case $each in
+                  *.jar*) echo "the line of the process names jars: $each" ;;
                   -XX:AOTCacheOutput=*) echo >"${each#*=}" ;;
                   -XX:AOTCache=*) echo cached ;;
                   esac

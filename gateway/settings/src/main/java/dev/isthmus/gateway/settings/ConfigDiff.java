@@ -89,7 +89,13 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
 
     private static void compare(String what, @Nullable Object before, @Nullable Object after, List<String> to) {
         if (!(before instanceof Map) || !(after instanceof Map)) {
-            if (!Objects.equals(plain(before), plain(after))) {
+            int told = to.size();
+            Map<Object, Object> old = labelled(before);
+            Map<Object, Object> recent = labelled(after);
+            if (!old.isEmpty() && !recent.isEmpty()) {
+                named(what + ":", old, recent, to);
+            }
+            if (to.size() == told && !Objects.equals(plain(before), plain(after))) {
                 String from = shown(before);
                 String next = shown(after);
                 to.add(what + ": " + from + (from.equals(next) ? ": another value" : " -> " + next));
@@ -101,6 +107,32 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
         for (Object key : keys) {
             compare(what + ": " + key, entries(before).get(key), entries(after).get(key), to);
         }
+    }
+
+    /** The sections of a list by name, or by host and port; empty if not all have one of their own. */
+    private static Map<Object, Object> labelled(@Nullable Object value) {
+        Map<Object, Object> sections = new LinkedHashMap<>();
+        for (Object each : value instanceof List<?> list ? list : List.of()) {
+            Map<?, ?> section = entries(each);
+            String label = label(section, section.containsKey("name") ? List.of("name") : List.of("host", "port"));
+            if (label == null || sections.put(label, section) != null) {
+                return Map.of();
+            }
+        }
+        return sections;
+    }
+
+    /** The values of these keys; null if one is absent or came from a reference. */
+    private static @Nullable String label(Map<?, ?> section, List<String> keys) {
+        List<String> parts = new ArrayList<>();
+        for (String key : keys) {
+            Object value = section.get(key);
+            if (value == null || value instanceof ReferencedValue) {
+                return null;
+            }
+            parts.add(value.toString());
+        }
+        return String.join(":", parts);
     }
 
     /** With values in place of references. */

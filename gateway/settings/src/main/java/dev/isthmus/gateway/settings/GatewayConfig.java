@@ -3,6 +3,7 @@ package dev.isthmus.gateway.settings;
 import dev.isthmus.transcoder.message.Dialect;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -121,9 +122,11 @@ public record GatewayConfig(
                 ValueReferences.NONE);
     }
 
-    /** A copy with another listener. */
+    /** A copy with another first listener. */
     public GatewayConfig withListener(Listener other) {
-        return with(List.of(other), admin, ramps, shared, upstreams, models, references);
+        List<Listener> all = new ArrayList<>(listeners);
+        all.set(0, other);
+        return with(all, admin, ramps, shared, upstreams, models, references);
     }
 
     /** A copy with another admin address. */

@@ -24,6 +24,19 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- (first .Values.config.listeners).port | default 8080 }}
 {{- end }}
 
+{{/* The listeners after the first that other hosts can reach, as a list of name, port and protocol. */}}
+{{- define "isthmus.furtherPorts" -}}
+{{- $ports := list }}
+{{- $seen := list (include "isthmus.port" . | int) }}
+{{- range include "isthmus.listeners" . | fromYamlArray }}
+{{- $loopback := or (hasPrefix "127." .host) (has .host (list "localhost" "::1")) }}
+{{- $port := .port | default 8080 | int }}
+{{- if not (or $loopback (has $port $seen)) }}{{ $ports = append $ports (dict "name" (printf "http-%d" $port) "port" $port "protocol" (ternary "https" "kubernetes.io/h2c" (hasKey . "tls"))) }}{{ end }}
+{{- $seen = append $seen $port }}
+{{- end }}
+{{- toYaml $ports }}
+{{- end }}
+
 {{/* The namespaces whose InferenceServices are discovered, separated by spaces. */}}
 {{- define "isthmus.kserveNamespaces" -}}
 {{- $namespaces := list }}
@@ -70,13 +83,17 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $_ := set $config "default_upstream" "local" }}
 {{- end }}
 {{- if .Values.metrics.enabled }}
-{{- if $config.admin }}{{ fail "config.admin: the chart sets it with metrics.enabled" }}{{ end }}
 {{- $token := printf "/etc/isthmus/metrics/%s" .Values.metrics.token.key }}
-{{- $_ := set $config "admin" (dict "host" "0.0.0.0" "port" .Values.metrics.port "token_file" $token) }}
+{{- $own := $config.admin | default dict }}
+{{- $admin := dict "host" "0.0.0.0" "port" .Values.metrics.port "token_file" $token }}
+{{- range $key, $value := $admin }}
+{{- if hasKey $own $key }}{{ fail (printf "config.admin.%s: the chart sets it with metrics.enabled" $key) }}{{ end }}
+{{- end }}
 {{- if .Values.metrics.peers }}
 {{- $pods := printf "%s-metrics:%d" (include "isthmus.name" .) (int .Values.metrics.port) }}
-{{- $_ := set $config.admin "peers" (dict "endpoints" (list $pods) "token_file" $token) }}
+{{- $_ := set $admin "peers" (dict "endpoints" (list $pods) "token_file" $token) }}
 {{- end }}
+{{- $_ := set $config "admin" (merge $admin $own) }}
 {{- end }}
 {{- toYaml $config }}
 {{- end }}

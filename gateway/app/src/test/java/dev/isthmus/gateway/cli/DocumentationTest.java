@@ -68,6 +68,7 @@ class DocumentationTest {
             "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/kubernetes.md: needs Kubernetes",
+            "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/layers.md: builds",
             "docs/guides/layers.md: needs the jar",
             "docs/guides/layers.md: takes minutes",

@@ -96,12 +96,39 @@ class HelmChartTest {
                 "autoscaling.enabled=true,autoscaling.minReplicas=5,autoscaling.maxReplicas=2|at least minReplicas, 5",
                 "config.drain.delay=1s|config.drain: set 'drain' of the chart",
                 "metrics.enabled=true|metrics.token.secretName: a Secret with the admin token is expected",
+                "metrics.enabled=true,metrics.token.secretName=a,config.admin.port=1|config.admin.port: the chart sets it",
                 "metrics.serviceMonitor.enabled=true|metrics.enabled is expected"
             })
     void wrongValues_areNamed(String value, String name) throws Exception {
         Script.Outcome outcome = template("--set", value);
         assertThat(outcome.status()).isNotZero();
         assertThat(outcome.text()).contains(name);
+    }
+
+    @Test
+    void adminPort_isOpenToTheNamespace_andToNobodyWithAnEmptyList() throws Exception {
+        String enabled = "metrics.enabled=true,metrics.token.secretName=a";
+        String policy = "templates/networkpolicy.yaml";
+        assertThat(template("--show-only", policy, "--set", enabled).text())
+                .contains("- ports: [{ port: admin }]\n      from:\n        - podSelector: {}\n");
+        assertThat(template(
+                                "--show-only",
+                                policy,
+                                "--set",
+                                enabled,
+                                "--set-json",
+                                "networkPolicy.metricsFrom=[]")
+                        .text())
+                .contains("port: http")
+                .doesNotContain("port: admin");
+    }
+
+    @Test
+    void user_isLeftToTheCluster_ifItIsNull() throws Exception {
+        assertThat(template("--show-only", "templates/deployment.yaml", "--set", "user=null")
+                        .text())
+                .contains("runAsNonRoot: true")
+                .doesNotContain("runAsUser", "fsGroup");
     }
 
     @ParameterizedTest

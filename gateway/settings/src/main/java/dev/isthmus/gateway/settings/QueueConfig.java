@@ -21,7 +21,7 @@ public record QueueConfig(
         @Default("1s")
         Duration maxWait,
 
-        @Doc("Share of the concurrent calls that is kept free for callers with fewer calls under way than that share "
+        @Doc("Share of the concurrent calls that is kept free for callers with fewer concurrent calls than that share "
                 + "is. 0%: none.")
         @Share
         @Default("10%")

@@ -98,7 +98,12 @@ final class ModelLoader {
                     .log("{}", failure.message());
             throw failure;
         }
-        LOG.atInfo().addKeyValue("model", name).log("model '{}' is loaded, versions {}", name, fresh.values().stream().map(Served::version).toList());
+        LOG.atInfo()
+                .addKeyValue("model", name)
+                .log(
+                        "model '{}' is loaded, versions {}",
+                        name,
+                        fresh.values().stream().map(Served::version).toList());
     }
 
     private static OipException failure(String name, Map<Long, String> problems, boolean kept) {
@@ -109,8 +114,7 @@ final class ModelLoader {
         problems.forEach((version, problem) -> {
             text.append(text.indexOf(": ") < 0 ? ": " : "; ");
             String number = ModelVersions.shown(version);
-            text.append(number.isEmpty() ? "" : "version " + number + ": ")
-                    .append(problem);
+            text.append(number.isEmpty() ? "" : "version " + number + ": ").append(problem);
         });
         return new OipException(ErrorCode.FAILED_PRECONDITION, text.toString());
     }

@@ -110,11 +110,13 @@ class ModelConfigurationTest {
         models.write("m/model-settings.json", "{\"parameters\": {\"uri\": \"model.onnx\", \"version\": \"v0.1.0\"}}");
         try (LocalBackend backend = models.explicit("m")) {
             assertThat(ModelFolders.infer(backend, "m")).isEqualTo("v0.1.0");
-            assertThat(ModelFolders.infer(backend, "m", "v0.1.0", DataType.FP32)).isEqualTo("v0.1.0");
+            assertThat(ModelFolders.infer(backend, "m", "v0.1.0", DataType.FP32))
+                    .isEqualTo("v0.1.0");
             assertThat(backend.ready(new ModelRef("m", "1"))).isFalse();
             assertThat(ModelFolders.index(backend))
                     .containsExactly(new ModelStatus("m", "v0.1.0", ModelStatus.State.READY, ""));
-            assertThat(backend.metadata(ModelRef.of("m")).orElseThrow().versions()).containsExactly("v0.1.0");
+            assertThat(backend.metadata(ModelRef.of("m")).orElseThrow().versions())
+                    .containsExactly("v0.1.0");
             models.write("m/model-settings.json", "{\"parameters\": {\"uri\": \"none\", \"version\": \"v0.2.0\"}}");
             assertThatThrownBy(() -> load(backend, "m")).hasMessageContaining("'m/none' is expected");
             assertThat(ModelFolders.infer(backend, "m")).isEqualTo("v0.1.0");

@@ -74,12 +74,7 @@ final class InputBinding implements AutoCloseable {
         }
         long start = aligned(input.data(), bytes);
         long value = OrtApi.tensor(
-                start,
-                bytes,
-                arguments.shape(shape),
-                shape.rank(),
-                OrtTypes.number(spec.type()),
-                arguments.cell(0));
+                start, bytes, arguments.shape(shape), shape.rank(), OrtTypes.number(spec.type()), arguments.cell(0));
         arguments.input(spec, shape, value, start, bytes);
     }
 

@@ -25,7 +25,8 @@ final class LoadFailure {
         String message = e.getMessage() == null ? "" : e.getMessage();
         String text =
                 CODE.matcher(SPACE.matcher(message).replaceAll(" ").strip()).replaceFirst("");
-        String reason = SOURCE.matcher(withoutPaths(text, folder)).replaceAll("").strip();
+        String reason =
+                SOURCE.matcher(withoutPaths(text, folder)).replaceAll("").strip();
         return reason.length() > MAX ? reason.substring(0, MAX) + "…" : reason;
     }
 

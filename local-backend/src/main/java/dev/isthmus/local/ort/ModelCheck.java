@@ -50,7 +50,10 @@ record ModelCheck(String model, Signature signature, int maxRows) {
         if (!spec.fits(input.shape())) {
             throw failure("input", spec.name(), ": shape " + spec.shape() + " is expected, got " + input.shape());
         }
-        if (maxRows > 0 && spec.shape().rank() > 0 && spec.shape().extent(0) < 0 && input.shape().extent(0) > maxRows) {
+        if (maxRows > 0
+                && spec.shape().rank() > 0
+                && spec.shape().extent(0) < 0
+                && input.shape().extent(0) > maxRows) {
             throw failure(
                     "input",
                     spec.name(),

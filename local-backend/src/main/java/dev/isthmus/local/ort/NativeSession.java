@@ -21,8 +21,8 @@ record NativeSession(long session, MemorySegment inputPointers, MemorySegment ou
     static NativeSession of(OrtSession session, Signature signature) {
         Arena arena = Arena.ofAuto();
         int rank = Stream.concat(signature.inputs().stream(), signature.outputs().stream())
-                .mapToInt(
-                        spec -> spec.anyShape() ? Shape.MAX_RANK : spec.inModel().rank())
+                .mapToInt(spec ->
+                        spec.anyShape() ? Shape.MAX_RANK : spec.inModel().rank())
                 .max()
                 .orElse(0);
         return new NativeSession(

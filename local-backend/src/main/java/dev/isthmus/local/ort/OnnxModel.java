@@ -69,8 +69,7 @@ public final class OnnxModel {
         this.placed = placed;
         this.owner = owner;
         this.check = translated == null
-                ? new ModelCheck(
-                        ref.name(), whole.limitedTo(settings), settings.limits() ? settings.maxBatchSize() : 0)
+                ? new ModelCheck(ref.name(), whole.limitedTo(settings), settings.limits() ? settings.maxBatchSize() : 0)
                 : new ModelCheck(ref.name(), whole, 0);
         this.graph = NativeSession.of(placed.session(), whole);
         this.translated = translated;
@@ -95,14 +94,16 @@ public final class OnnxModel {
         ModelProto guarded = TrappingNodes.guarded(file);
         try {
             ZipMaps zipMaps = ZipMaps.of(
-                    guarded, node -> session(runtime, node, source, DevicePlacement.CPU).close());
+                    guarded,
+                    node -> session(runtime, node, source, DevicePlacement.CPU).close());
             byte[] opened = zipMaps.model() == file ? onnx : zipMaps.model().toByteArray();
             Set<String> unshaped = OnnxProto.unshaped(file.getGraph());
             Devices.PlacedSession placed = Devices.place(ref, device, place -> session(runtime, opened, source, place));
             try {
                 Signature signature = Signature.of(placed.session(), zipMaps.labels(), unshaped);
                 Translated translated = translated(ref, source, signature);
-                Signature seen = translated == null ? signature : translated.check().signature();
+                Signature seen =
+                        translated == null ? signature : translated.check().signature();
                 Declaration.require(
                         source.settings(), Signature.metadata(seen.inputs()), Signature.metadata(seen.outputs()));
                 Model owner =
@@ -118,12 +119,15 @@ public final class OnnxModel {
             String reason = e.getCode() == OrtErrorCode.ORT_NOT_IMPLEMENTED
                     ? "it has an operator, input or output that this ONNX Runtime does not support: "
                     : "it is not a model that ONNX Runtime supports: ";
-            throw new OipException(ErrorCode.FAILED_PRECONDITION, reason + LoadFailure.reason(e, source.onnx().folder()), e);
+            throw new OipException(
+                    ErrorCode.FAILED_PRECONDITION,
+                    reason + LoadFailure.reason(e, source.onnx().folder()),
+                    e);
         }
     }
 
-    private static OrtSession session(
-            OrtRuntime runtime, byte[] onnx, ModelSource source, DevicePlacement placement) throws OrtException {
+    private static OrtSession session(OrtRuntime runtime, byte[] onnx, ModelSource source, DevicePlacement placement)
+            throws OrtException {
         try (OrtSession.SessionOptions options = options(source)) {
             placement.addTo(options);
             return runtime.environment().createSession(onnx, options);

@@ -136,7 +136,8 @@ final class Signature {
 
     private static TensorSpec spec(int index, NodeInfo node, DataType type, @Nullable String labels) {
         TensorInfo info = (TensorInfo) node.getInfo();
-        Map<String, Parameter> parameters = labels == null ? Map.of() : Map.of(TensorSpec.LABELS, new Parameter.Text(labels));
+        Map<String, Parameter> parameters =
+                labels == null ? Map.of() : Map.of(TensorSpec.LABELS, new Parameter.Text(labels));
         TensorMetadata metadata =
                 new TensorMetadata(node.getName(), type.name(), Shape.of(info.getShape()), parameters);
         return TensorSpec.of(index, metadata, type, dimensions(info));

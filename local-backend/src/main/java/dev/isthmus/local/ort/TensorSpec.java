@@ -45,8 +45,8 @@ record TensorSpec(
     TensorSpec limitedTo(TensorConfig configured) {
         Map<String, Parameter> parameters = new HashMap<>(metadata.parameters());
         parameters.remove(Declaration.ANY_SHAPE);
-        TensorMetadata limited = new TensorMetadata(
-                name(), type.name(), configured.metadata().shape(), parameters);
+        TensorMetadata limited =
+                new TensorMetadata(name(), type.name(), configured.metadata().shape(), parameters);
         return new TensorSpec(index, limited, type, inModel, dimensions, configured);
     }
 

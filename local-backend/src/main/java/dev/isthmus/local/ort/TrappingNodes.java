@@ -13,14 +13,19 @@ import java.util.List;
 
 /**
  * Guards the nodes with which certain values of a request end the process: ONNX Runtime divides integers of 32 and 64
- * bits with the processor's instruction, which traps if the least number is divided by -1, and Trilu reads outside of
- * its input at diagonals that exceed any matrix. Such a node gets equivalent inputs, made by nodes before it. They fit every type, so
+ * bits with the processor's instruction, which traps if the least number is divided by -1, DFT and STFT divide by the
+ * length of an empty signal, frame or window, and Trilu reads outside of its input at diagonals that exceed any matrix. Such a node gets equivalent inputs, made by nodes before it. They fit every type, so
  * that a node whose type the file does not say is guarded too. Division by zero is refused by ONNX Runtime itself.
  */
 final class TrappingNodes {
     /** Where, which the guard needs, exists from this version of ONNX's operators on. */
     private static final long SINCE = 9;
 
+    /** From this version on DFT's axis is an input. */
+    private static final long AXIS_INPUT = 20;
+
+    private static final int WINDOW = 2;
+    private static final int FRAME_LENGTH = 3;
     private static final String INT_MOD = "fmod";
     private static final int TENSOR = 4;
     private static final int INT = 2;
@@ -39,7 +44,8 @@ final class TrappingNodes {
      * @throws OipException FAILED_PRECONDITION if that cannot be made
      */
     static ModelProto guarded(ModelProto model) {
-        GraphProto graph = guarded(model.getGraph(), new ValueScope(null), OnnxProto.version(model.getOpsetImportList()));
+        GraphProto graph =
+                guarded(model.getGraph(), new ValueScope(null), OnnxProto.version(model.getOpsetImportList()));
         ModelProto.Builder guarded = model.toBuilder();
         boolean changed = graph != model.getGraph();
         for (int i = 0; i < model.getFunctionsCount(); i++) {
@@ -65,21 +71,22 @@ final class TrappingNodes {
     private void add(List<NodeProto> all, ValueScope scope) {
         for (NodeProto node : all) {
             NodeProto inner = withGuardedBodies(node, scope);
-            boolean division = divides(inner, scope);
-            if (division && version < SINCE) {
-                throw new OipException(
-                        ErrorCode.FAILED_PRECONDITION,
-                        "node '" + node.getName() + "': Div of integers needs opset " + SINCE + " or later, got " + version
-                                + ": some values would end the process");
-            }
-            if (division) {
-                nodes.add(divided(inner));
-            } else {
-                nodes.add(cutsTriangle(inner) ? triangle(inner) : inner);
-            }
+            nodes.add(guarded(inner, scope));
             changed |= nodes.getLast() != node;
             scope.add(node);
         }
+    }
+
+    private NodeProto guarded(NodeProto node, ValueScope scope) {
+        if (divides(node, scope)) {
+            return divided(node);
+        }
+        return switch (node.getOpType()) {
+            case "Trilu" -> given(node, 1) ? triangle(node) : node;
+            case "DFT" -> given(node, 0) && OnnxProto.own(node.getDomain()) ? transform(node) : node;
+            case "STFT" -> OnnxProto.own(node.getDomain()) ? frames(node) : node;
+            default -> node;
+        };
     }
 
     /** The bodies of If, Loop, Scan and the like. */
@@ -114,7 +121,8 @@ final class TrappingNodes {
 
     private static boolean divides(NodeProto node, ValueScope scope) {
         // The remainder of C's fmod is computed with floating-point numbers.
-        boolean floats = ValueScope.attribute(node, INT_MOD, AttributeProto::getI).orElse(0L) != 0;
+        boolean floats =
+                ValueScope.attribute(node, INT_MOD, AttributeProto::getI).orElse(0L) != 0;
         return (is(node, "Div", 2) || is(node, "Mod", 2) && !floats)
                 && mayBeInt(scope.type(node.getInput(0)))
                 && mayBeInt(scope.type(node.getInput(1)))
@@ -128,13 +136,17 @@ final class TrappingNodes {
 
     /** Where the divisor is -1, both operands are negated, by which the least number stays itself: it has no positive. */
     private NodeProto divided(NodeProto node) {
+        if (version < SINCE) {
+            throw new OipException(
+                    ErrorCode.FAILED_PRECONDITION,
+                    "node '" + node.getName() + "': Div of integers needs opset " + SINCE + " or later, got " + version
+                            + ": some values would end the process");
+        }
         String names = names(node);
         String dividend = node.getInput(0);
         String divisor = node.getInput(1);
         nodes.add(constant(names + "least", -1));
-        nodes.add(OnnxProto.node("Cast", names + "wide", divisor).toBuilder()
-                .addAttribute(AttributeProto.newBuilder().setName("to").setType(INT).setI(ValueScope.INT64))
-                .build());
+        nodes.add(wide(divisor, names));
         nodes.add(OnnxProto.node("Equal", names + "negates", names + "wide", names + "least"));
         nodes.add(OnnxProto.node("Abs", names + "one", divisor));
         nodes.add(OnnxProto.node("Where", names + "divisor", names + "negates", names + "one", divisor));
@@ -148,11 +160,10 @@ final class TrappingNodes {
         return guarded.build();
     }
 
-    private static boolean cutsTriangle(NodeProto node) {
-        return node.getOpType().equals("Trilu")
-                && node.getInputCount() == 2
-                && node.getOutputCount() == 1
-                && !node.getInput(1).isEmpty();
+    private static boolean given(NodeProto node, int input) {
+        return node.getOutputCount() > 0
+                && input < node.getInputCount()
+                && !node.getInput(input).isEmpty();
     }
 
     private NodeProto triangle(NodeProto node) {
@@ -164,9 +175,64 @@ final class TrappingNodes {
         return node.toBuilder().setInput(1, names + "diagonal").build();
     }
 
+    /** The length of an empty signal becomes one that is refused. */
+    private NodeProto transform(NodeProto node) {
+        String names = names(node);
+        String axis = given(node, 2) ? node.getInput(2) : names + "axis";
+        if (!given(node, 2)) {
+            long byDefault = version < AXIS_INPUT ? 1 : -2;
+            nodes.add(constant(
+                    axis,
+                    ValueScope.attribute(node, "axis", AttributeProto::getI).orElse(byDefault)));
+        }
+        nodes.add(OnnxProto.node("Shape", names + "shape", node.getInput(0)));
+        nodes.add(OnnxProto.node("Gather", names + "samples", names + "shape", axis));
+        String length = given(node, 1) ? node.getInput(1) : names + "samples";
+        return withInput(node, 1, refusedIfZero(length, names + "samples", names));
+    }
+
+    /** The length of the frames, or of the window that has it, becomes one that is refused if it is 0. */
+    private NodeProto frames(NodeProto node) {
+        String names = names(node);
+        if (given(node, FRAME_LENGTH)) {
+            String length = node.getInput(FRAME_LENGTH);
+            nodes.add(wide(length, names));
+            return withInput(node, FRAME_LENGTH, refusedIfZero(length, names + "wide", names));
+        }
+        if (given(node, WINDOW)) {
+            nodes.add(OnnxProto.node("Size", names + "window", node.getInput(WINDOW)));
+            return withInput(node, FRAME_LENGTH, refusedIfZero(names + "window", names + "window", names));
+        }
+        return node;
+    }
+
+    private String refusedIfZero(String length, String count, String names) {
+        nodes.add(constant(names + "none", 0));
+        nodes.add(constant(names + "least", -1));
+        nodes.add(OnnxProto.node("CastLike", names + "negative", names + "least", length));
+        nodes.add(OnnxProto.node("Equal", names + "empty", count, names + "none"));
+        nodes.add(OnnxProto.node("Where", names + "length", names + "empty", names + "negative", length));
+        return names + "length";
+    }
+
+    private static NodeProto withInput(NodeProto node, int at, String value) {
+        NodeProto.Builder changed = node.toBuilder();
+        while (changed.getInputCount() <= at) {
+            changed.addInput("");
+        }
+        return changed.setInput(at, value).build();
+    }
+
     /** Names in a graph are unique, and so are those with the node's output in front. */
     private static String names(NodeProto node) {
         return node.getOutput(0) + "/isthmus/";
+    }
+
+    private static NodeProto wide(String value, String names) {
+        return OnnxProto.node("Cast", names + "wide", value).toBuilder()
+                .addAttribute(
+                        AttributeProto.newBuilder().setName("to").setType(INT).setI(ValueScope.INT64))
+                .build();
     }
 
     private static NodeProto constant(String name, long value) {
@@ -175,7 +241,10 @@ final class TrappingNodes {
                 .addInt64Data(value)
                 .build();
         return OnnxProto.node("Constant", name).toBuilder()
-                .addAttribute(AttributeProto.newBuilder().setName("value").setType(TENSOR).setT(tensor))
+                .addAttribute(AttributeProto.newBuilder()
+                        .setName("value")
+                        .setType(TENSOR)
+                        .setT(tensor))
                 .build();
     }
 }

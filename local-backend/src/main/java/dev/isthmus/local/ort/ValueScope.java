@@ -53,8 +53,8 @@ final class ValueScope {
     ValueScope declare(GraphProto graph) {
         for (List<ValueInfoProto> values :
                 List.of(graph.getInputList(), graph.getOutputList(), graph.getValueInfoList())) {
-            values.forEach(value -> types.put(
-                    value.getName(), value.getType().getTensorType().getElemType()));
+            values.forEach(value ->
+                    types.put(value.getName(), value.getType().getTensorType().getElemType()));
         }
         graph.getInitializerList().forEach(tensor -> constant(tensor.getName(), tensor));
         return this;

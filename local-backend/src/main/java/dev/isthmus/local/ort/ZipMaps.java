@@ -71,7 +71,8 @@ record ZipMaps(ModelProto model, Map<String, String> labels) {
     private static boolean ends(NodeProto node, GraphProto graph) {
         return node.getInputCount() == 1
                 && node.getOutputCount() == 1
-                && graph.getOutputList().stream().anyMatch(value -> value.getName().equals(node.getOutput(0)))
+                && graph.getOutputList().stream()
+                        .anyMatch(value -> value.getName().equals(node.getOutput(0)))
                 && graph.getNodeList().stream()
                         .noneMatch(other -> other.getInputList().contains(node.getOutput(0)));
     }
@@ -98,7 +99,9 @@ record ZipMaps(ModelProto model, Map<String, String> labels) {
 
     private static Stream<String> labels(AttributeProto attribute) {
         return Stream.concat(
-                attribute.getStringsList().stream().map(ByteString::toStringUtf8).map(ZipMaps::quoted),
+                attribute.getStringsList().stream()
+                        .map(ByteString::toStringUtf8)
+                        .map(ZipMaps::quoted),
                 attribute.getIntsList().stream().map(String::valueOf));
     }
 

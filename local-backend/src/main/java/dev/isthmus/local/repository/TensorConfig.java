@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param reshape its shape in the model if that is another one of as many elements; the variable extents of both are the
  *     same in this order. If the model has one dimension for several variable ones, it is all of the elements
  */
-public record TensorConfig(TensorMetadata metadata, @Nullable Shape reshape) {
+public record TensorConfig(
+        TensorMetadata metadata, @Nullable Shape reshape) {
 
     /** Its shape in the model. */
     Shape inModel() {

@@ -20,6 +20,7 @@ import dev.isthmus.proto.onnx.GraphProto;
 import dev.isthmus.proto.onnx.ModelProto;
 import dev.isthmus.proto.onnx.NodeProto;
 import dev.isthmus.proto.onnx.TensorProto;
+import dev.isthmus.proto.onnx.ValueInfoProto;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import java.util.List;
@@ -39,8 +40,7 @@ class TrappingNodesTest {
     }
 
     private static GraphProto graph(DataType type, NodeProto... nodes) {
-        return Graphs.graph(
-                List.of(nodes), List.of(value("a", type, -1), value("b", type, -1)), value("y", type, -1));
+        return Graphs.graph(List.of(nodes), List.of(value("a", type, -1), value("b", type, -1)), value("y", type, -1));
     }
 
     private static Tensor input(String name, DataType type, long... values) {
@@ -188,9 +188,8 @@ class TrappingNodesTest {
     @Test
     void divisionByZero_failsItsRunOnly() {
         OnnxModel model = Graphs.load(binary(DataType.INT64, DIV));
-        assertThatThrownBy(() -> run(
-                        model,
-                        request(longs("a", new long[] {1, 2}, 2), longs("b", new long[] {0, -1}, 2))))
+        assertThatThrownBy(() ->
+                        run(model, request(longs("a", new long[] {1, 2}, 2), longs("b", new long[] {0, -1}, 2))))
                 .isInstanceOf(OipException.class);
         model.release();
     }
@@ -207,6 +206,64 @@ class TrappingNodesTest {
                 .hasMessageContaining("node 'half': Div of integers needs opset 9 or later, got 8");
     }
 
+    private static void assertSpectrum(ModelProto file, int size, Tensor... inputs) {
+        OnnxModel model = Graphs.load(file);
+        if (size > 0) {
+            List<Tensor> outputs = run(model, request(inputs));
+            assertThat(outputs.getFirst().shape().elementCount()).isEqualTo(size);
+            outputs.forEach(Tensor::release);
+        } else {
+            assertThatThrownBy(() -> run(model, request(inputs))).isInstanceOf(OipException.class);
+        }
+        model.release();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"17, 0, 0", "17, 4, 8", "20, 0, 0", "20, 4, 8"})
+    void transform_ofAnEmptySignal_failsItsRunOnly(int opset, int samples, int size) {
+        ValueInfoProto signal = value("x", DataType.FP32, 1, -1, 1);
+        ValueInfoProto length = value("l", DataType.INT32);
+        ModelProto plain = Graphs.model(
+                Graphs.graph(List.of(node("DFT", "y", "x")), List.of(signal), value("y", DataType.FP32, 1, -1, 2)));
+        ModelProto sized = Graphs.model(Graphs.graph(
+                List.of(node("DFT", "y", "x", "l")), List.of(signal, length), value("y", DataType.FP32, 1, -1, 2)));
+        assertSpectrum(
+                plain.toBuilder().setOpsetImport(0, OnnxProto.opset(opset)).build(),
+                size,
+                floats("x", new float[samples], 1, samples, 1));
+        assertSpectrum(
+                sized.toBuilder().setOpsetImport(0, OnnxProto.opset(opset)).build(),
+                size,
+                floats("x", new float[samples], 1, samples, 1),
+                tensor("l", DataType.INT32, ALLOCATOR.directBuffer().writeIntLE(4)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 0", "4, 12"})
+    void frames_withoutLength_failTheirRunOnly(int length, int size) {
+        List<ValueInfoProto> signal = List.of(value("x", DataType.FP32, 1, -1, 1), value("step", DataType.INT64));
+        ModelProto framed = Graphs.model(Graphs.graph(
+                List.of(node("STFT", "y", "x", "step", "", "frame")),
+                List.of(signal.get(0), signal.get(1), value("frame", DataType.INT64)),
+                value("y", DataType.FP32, 1, -1, -1, 2)));
+        ModelProto windowed = Graphs.model(Graphs.graph(
+                List.of(node("STFT", "y", "x", "step", "window")),
+                List.of(signal.get(0), signal.get(1), value("window", DataType.FP32, -1)),
+                value("y", DataType.FP32, 1, -1, -1, 2)));
+        assertSpectrum(
+                framed,
+                size,
+                floats("x", new float[8], 1, 8, 1),
+                longs("step", new long[] {4}),
+                longs("frame", new long[] {length}));
+        assertSpectrum(
+                windowed,
+                size,
+                floats("x", new float[8], 1, 8, 1),
+                longs("step", new long[] {4}),
+                floats("window", new float[length], length));
+    }
+
     @Test
     void triangle_atTheLeastDiagonal_isTheWholeMatrix() {
         NodeProto cut = node("Trilu", "y", "a", "k");
@@ -215,8 +272,8 @@ class TrappingNodesTest {
                 List.of(value("a", DataType.INT64, -1, -1), value("k", DataType.INT64)),
                 value("y", DataType.INT64, -1, -1));
         OnnxModel model = Graphs.load(Graphs.model(graph));
-        List<Tensor> outputs = run(
-                model, request(longs("a", new long[] {1, 2, 3, 4}, 2, 2), longs("k", new long[] {Long.MIN_VALUE})));
+        List<Tensor> outputs =
+                run(model, request(longs("a", new long[] {1, 2, 3, 4}, 2, 2), longs("k", new long[] {Long.MIN_VALUE})));
         assertThat(outputs.getFirst().data().getLongLE(16)).isEqualTo(3);
         outputs.forEach(Tensor::release);
         model.release();

@@ -322,8 +322,9 @@ class ProtobufSpliceTest {
         byte[] none = bytes(ProtobufSplice.id(ALLOCATOR, buffer(twice), ""));
         assertThat(none).isEqualTo(response.toBuilder().clearId().build().toByteArray());
         assertThatThrownBy(() -> ProtobufSplice.id(ALLOCATOR, buffer(new byte[] {0x0a, 0x7f}), "other"))
-                .isInstanceOfSatisfying(OipException.class, failure -> assertThat(failure.code())
-                        .isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER));
+                .isInstanceOfSatisfying(
+                        OipException.class,
+                        failure -> assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER));
     }
 
     @Test

@@ -19,8 +19,17 @@ class ExpectedOriginTest {
 
     @ParameterizedTest
     @CsvSource({
-        "iris, 7, true", "'', '', true", "IRIS, 7, true", "iris_1, 7, true", "iris:v1.2, 7, true",
-        "iris, 77, false", "iris, '7 ', false", "iris_x, 7, false", "iris1, 7, false", "ris, 7, false", "iri, 7, false"
+        "iris, 7, true",
+        "'', '', true",
+        "IRIS, 7, true",
+        "iris_1, 7, true",
+        "iris:v1.2, 7, true",
+        "iris, 77, false",
+        "iris, '7 ', false",
+        "iris_x, 7, false",
+        "iris1, 7, false",
+        "ris, 7, false",
+        "iri, 7, false"
     })
     void anotherIdOrModel_isTold(String model, String id, boolean right) {
         assertThat(EXPECTED.violation(new ResponseOrigin(model, id)) == null).isEqualTo(right);
@@ -51,7 +60,8 @@ class ExpectedOriginTest {
                 .setModelName("iris")
                 .setModelVersion("1")
                 .setId("7")
-                .putParameters("p", InferParameter.newBuilder().setBoolParam(true).build())
+                .putParameters(
+                        "p", InferParameter.newBuilder().setBoolParam(true).build())
                 .addOutputs(ModelInferResponse.InferOutputTensor.newBuilder().setName("o"))
                 .addRawOutputContents(ByteString.copyFromUtf8("data"))
                 .build()

@@ -175,10 +175,7 @@ final class JoinedBatch {
         reply = receiver;
         try {
             inFlight = first.upstream()
-                    .send(
-                            joined,
-                            request(first, joined.allocator()),
-                            receiver)
+                    .send(joined, request(first, joined.allocator()), receiver)
                     .cancelIf(ended);
         } catch (RuntimeException | OutOfMemoryError e) {
             receiver.fail(CallLog.failureOf(e, joined.context()));
@@ -350,12 +347,7 @@ final class JoinedBatch {
      */
     private static boolean concernsAll(OipException failure) {
         return switch (failure.code()) {
-            case UNAVAILABLE,
-                    OVERLOADED,
-                    RESOURCE_EXHAUSTED,
-                    DEADLINE_EXCEEDED,
-                    CANCELLED,
-                    LOOP_DETECTED -> true;
+            case UNAVAILABLE, OVERLOADED, RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, CANCELLED, LOOP_DETECTED -> true;
             default -> failure.retryAfter().isPresent();
         };
     }

@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 final class StoredResponse {
     /** What an entry takes beside the bytes of its message and headers, roughly. */
     private static final int OVERHEAD = 512;
+
     private final Map<String, String> headers;
     private final String served;
     private final long storedNanos;

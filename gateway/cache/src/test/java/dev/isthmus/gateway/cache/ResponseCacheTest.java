@@ -316,9 +316,7 @@ class ResponseCacheTest {
         ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
         Requested first = send(cache, 1);
         Requested waiting = send(cache, 1);
-        upstream.last()
-                .reply
-                .headers(Map.of("ce-id", "7", "ce-requestid", "7", "x-user", "a", "ce-modelid", "served"));
+        upstream.last().reply.headers(Map.of("ce-id", "7", "ce-requestid", "7", "x-user", "a", "ce-modelid", "served"));
         respond(10);
         assertThat(first.headers).containsEntry("ce-id", "7");
         for (Requested each : List.of(waiting, send(cache, 1))) {

@@ -22,8 +22,16 @@ class SharedHeadersTest {
                 "ce-namespace", "models");
         Map<String, String> all = new HashMap<>(model);
         for (String each : new String[] {
-            "ce-id", "ce-requestid", "ce-time", "x-request-id", "traceparent", "server-timing", "retry-after",
-            "set-cookie", "x-amzn-trace-id", "x-correlation-id"
+            "ce-id",
+            "ce-requestid",
+            "ce-time",
+            "x-request-id",
+            "traceparent",
+            "server-timing",
+            "retry-after",
+            "set-cookie",
+            "x-amzn-trace-id",
+            "x-correlation-id"
         }) {
             all.put(each, "of one request");
         }

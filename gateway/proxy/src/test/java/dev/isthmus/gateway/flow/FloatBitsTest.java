@@ -95,7 +95,7 @@ class FloatBitsTest {
     }
 
     private static boolean binary(FakeRestServer.RestRequest seen, OutputStream out) throws IOException {
-        String head = "{\"model_name\":\"m\",\"outputs\":[" + tensors() + "]}";
+        String head = "{\"model_name\":\"\",\"outputs\":[" + tensors() + "]}";
         FakeRestServer.write(
                 out,
                 "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nInference-Header-Content-Length: "
@@ -107,7 +107,6 @@ class FloatBitsTest {
     private static byte[] response(byte[] message) {
         ModelInferRequest request = Infer.request(message);
         ModelInferResponse.Builder response = ModelInferResponse.newBuilder()
-                .setModelName("m")
                 .addAllRawOutputContents(request.getRawInputContentsList());
         request.getInputsList()
                 .forEach(input -> response.addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
@@ -121,7 +120,7 @@ class FloatBitsTest {
     void start() throws Exception {
         grpc = new FakeGrpcServer((call, message) -> call.sendMessage(response(message)));
         binary = FakeRestServer.that(FloatBitsTest::binary);
-        json = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\","
+        json = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"\",\"outputs\":[{\"name\":\"y\","
                 + "\"datatype\":\"FP32\",\"shape\":[3],\"data\":[null,-0.0,1e-45]}]}"));
         stage = new Stage(
                 Map.of(

@@ -42,7 +42,7 @@ class MaxTensorsTest {
     /** Responds with as many outputs as the number at the end of the request's id. */
     private static ModelInferResponse response(ModelInferRequest request) {
         ModelInferResponse.Builder response =
-                ModelInferResponse.newBuilder().setModelName("m").setId(request.getId());
+                ModelInferResponse.newBuilder().setModelName(request.getModelName()).setId(request.getId());
         for (int i = 0; i < Integer.parseInt(request.getId()); i++) {
             response.addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
                             .setName("y" + i)
@@ -60,7 +60,7 @@ class MaxTensorsTest {
         rest = FakeRestServer.that((seen, out) -> {
             int count = seen.body().contains("\"4\"") ? 4 : 1;
             FakeRestServer.write(
-                    out, FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[" + jsonTensors("y", count) + "]}"));
+                    out, FakeRestServer.ok("{\"model_name\":\"\",\"outputs\":[" + jsonTensors("y", count) + "]}"));
             return true;
         });
         gateway = ProxyServer.start(ConfigLoader.parse(

@@ -30,7 +30,7 @@ class NoInputsTest {
     void start() throws Exception {
         grpc = new FakeGrpcServer((call, message) -> call.sendMessage(
                 Infer.responseTo(Infer.request(message), Infer.number(9)).toByteArray()));
-        rest = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"OUTPUT0\","
+        rest = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"\",\"outputs\":[{\"name\":\"OUTPUT0\","
                 + "\"datatype\":\"INT32\",\"shape\":[1],\"data\":[9]}]}"));
         stage = new Stage(
                 Map.of(

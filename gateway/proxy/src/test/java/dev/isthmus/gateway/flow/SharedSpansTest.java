@@ -181,13 +181,13 @@ class SharedSpansTest {
             HeldCall held = next();
             GrpcClient one = send(stage, "one", 1);
             GrpcClient two = send(stage, "two", 2);
-            next().call().close(Status.PERMISSION_DENIED, new Metadata());
+            next().call().close(Status.RESOURCE_EXHAUSTED, new Metadata());
             held.respond();
             assertOk(first);
-            assertThat(one.status().getCode()).isEqualTo(Status.Code.PERMISSION_DENIED);
-            assertThat(two.status().getCode()).isEqualTo(Status.Code.PERMISSION_DENIED);
+            assertThat(one.status().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+            assertThat(two.status().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
             Span call = one(collector.spans(6), SPAN_KIND_INTERNAL);
-            assertThat(attributes(call)).containsEntry("error.type", "PERMISSION_DENIED");
+            assertThat(attributes(call)).containsEntry("error.type", "RESOURCE_EXHAUSTED");
         }
     }
 

@@ -103,7 +103,8 @@ public final class UnaryStream implements UpstreamStream {
             waitingBytes -= first.bytes();
             inFlightBytes = first.bytes();
             inFlight = true;
-            UpstreamRequest request = new UpstreamRequest.InferenceRequest(first.model(), first.message(), first.id(), true);
+            UpstreamRequest request =
+                    new UpstreamRequest.InferenceRequest(first.model(), first.message(), first.id(), true);
             subscription = upstream.send(first.call(), request, new UnaryReply(first))
                     .cancelIf(closed);
         }

@@ -223,7 +223,8 @@ final class FleetBench implements AutoCloseable {
 
     ClientReply events(Call call) {
         ClientReply seen = new ClientReply();
-        seen.cancellation = cluster.send(call, new UpstreamRequest.InferenceRequest(MODEL, message(10), "", true), seen);
+        seen.cancellation =
+                cluster.send(call, new UpstreamRequest.InferenceRequest(MODEL, message(10), "", true), seen);
         return seen;
     }
 

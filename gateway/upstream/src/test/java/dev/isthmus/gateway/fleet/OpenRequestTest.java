@@ -28,7 +28,8 @@ class OpenRequestTest {
     private record Open(ClientReply seen, UpstreamRequest.InferenceInParts request) {
         static Open at(FleetBench bench) {
             ClientReply seen = new ClientReply();
-            UpstreamRequest.InferenceInParts request = new UpstreamRequest.InferenceInParts(FleetBench.MODEL, LENGTH, "");
+            UpstreamRequest.InferenceInParts request =
+                    new UpstreamRequest.InferenceInParts(FleetBench.MODEL, LENGTH, "");
             seen.cancellation = bench.cluster().send(bench.call(), request, seen);
             return new Open(seen, request);
         }

@@ -163,7 +163,11 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
     private UnaryCall inference(Call call, ModelRef model, String id, Reply reply) {
         ExpectedOrigin origin = ExpectedOrigin.of(capabilities().dialect(), model.name(), id);
         return open(
-                call, methods.modelInfer(), new InferenceReader(origin), settings().maxMessageBytes(), reply);
+                call,
+                methods.modelInfer(),
+                new InferenceReader(origin),
+                settings().maxMessageBytes(),
+                reply);
     }
 
     private record InferenceReader(ExpectedOrigin expected) implements GrpcResponseReader {

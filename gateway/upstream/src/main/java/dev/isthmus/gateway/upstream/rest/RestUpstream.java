@@ -135,8 +135,8 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         }
         String path = path(infer.model(), (events ? ModelAction.INFER_STREAM : ModelAction.INFER).suffix());
         RestRequestSpec request = RestRequestSpec.infer(path, call, rest.body());
-        ExpectedOrigin origin = ExpectedOrigin.of(
-                capabilities().dialect(), infer.model().name(), infer.id());
+        ExpectedOrigin origin =
+                ExpectedOrigin.of(capabilities().dialect(), infer.model().name(), infer.id());
         RestResponseHandler inference = new InferenceReader(responses, origin);
         RestResponseHandler reader = events ? new EventStreamReader(call, inference, origin) : inference;
         return exchange(call, request, reader, settings().maxMessageBytes(), reply);

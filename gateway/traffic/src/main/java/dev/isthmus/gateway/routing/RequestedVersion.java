@@ -4,7 +4,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The explicit version of a request, not a label: only that version may serve it.
+ * The explicit version of a request: only that version may serve it.
  *
  * @param pin the version of the candidate targets: this one if a target has it; null for targets without a version
  */

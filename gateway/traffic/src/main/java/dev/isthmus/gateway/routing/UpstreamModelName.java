@@ -28,9 +28,9 @@ record UpstreamModelName(@Nullable String name, Map<String, String> labels, Stri
         return version.equals(LATEST) ? "" : version;
     }
 
-    /** Whether a client names a version itself, not a label. */
-    boolean namesVersion(ModelRef requested) {
-        return !requested.version().isEmpty() && !labels.containsKey(requested.version());
+    /** The version that a client names, itself or by a label; empty if it names none. */
+    String named(ModelRef requested) {
+        return labels.getOrDefault(requested.version(), requested.version());
     }
 
     /**
@@ -46,8 +46,6 @@ record UpstreamModelName(@Nullable String name, Map<String, String> labels, Stri
     }
 
     private String version(ModelRef requested) {
-        return requested.version().isEmpty()
-                ? defaultVersion
-                : labels.getOrDefault(requested.version(), requested.version());
+        return requested.version().isEmpty() ? defaultVersion : named(requested);
     }
 }

@@ -33,16 +33,17 @@ record VersionRule(UpstreamModelName naming, boolean holds, Set<String> versions
     }
 
     /**
-     * The explicit version of a request, if targets have versions of their own; null if any target may serve it.
+     * The explicit version of a request, by itself or by a label, if targets have versions of their own; null if any
+     * target may serve it.
      *
      * @throws OipException NOT_FOUND for a version that no target serves
      */
     @Nullable
     RequestedVersion named(ModelRef requested) {
-        if (!holds || versions.isEmpty() || !naming.namesVersion(requested)) {
+        String version = naming.named(requested);
+        if (!holds || versions.isEmpty() || version.isEmpty()) {
             return null;
         }
-        String version = requested.version();
         if (versions.contains(version)) {
             return new RequestedVersion(version, version);
         }
@@ -56,9 +57,7 @@ record VersionRule(UpstreamModelName naming, boolean holds, Set<String> versions
 
     /** Whether a target serves another version than the explicit one. */
     boolean excludes(WeightedTarget arm, ModelRef requested) {
-        return holds
-                && arm.version() != null
-                && naming.namesVersion(requested)
-                && !arm.version().equals(requested.version());
+        String version = naming.named(requested);
+        return holds && arm.version() != null && !version.isEmpty() && !arm.version().equals(version);
     }
 }

@@ -76,11 +76,17 @@ class RequestedVersionTest {
     }
 
     @Test
-    void label_isSplitAsNoVersionIs() {
-        Route route = tables.route(versions());
-        assertThat(target(route, "next", RequestAttributes.NONE).model().version())
-                .isEqualTo("3");
-        assertThat(target(route, "next", CANARY).model().version()).isEqualTo("4");
+    void label_selectsItsVersion() {
+        Route route = tables.route(versions().label("gone", "2"));
+        for (int i = 0; i < 100; i++) {
+            assertThat(target(route, "next", RequestAttributes.NONE).model()).isEqualTo(new ModelRef("m", "4"));
+        }
+        assertThat(route.targets(new ModelRef("m", "next")))
+                .extracting(Target::arm)
+                .containsExactly("canary");
+        assertThatThrownBy(() -> arm(route, "gone"))
+                .hasMessage("model 'm' has no version '2', expected one of [3, 4]");
+        assertThat(arm(tables.route(versions().overridesVersions()), "next")).isEqualTo("stable");
     }
 
     @Test
@@ -147,7 +153,6 @@ class RequestedVersionTest {
         assertThat(route.targets(new ModelRef("m", "4")))
                 .extracting(Target::arm)
                 .containsExactly("canary");
-        assertThat(route.targets(new ModelRef("m", "next"))).hasSize(2);
     }
 
     @Test

@@ -44,7 +44,7 @@ class UpstreamModelNameTest {
                 "-, 7,       stable,  3",
                 "9, -,       '',      9",
                 "9, canary,  '',      9",
-                "9, canary,  stable,  9",
+                "3, canary,  stable,  3",
                 "9, canary,  9,       9"
             })
     void version_isTheTargetsThenTheClientsThenTheDefault(

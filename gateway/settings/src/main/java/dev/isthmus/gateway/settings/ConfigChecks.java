@@ -115,7 +115,7 @@ final class ConfigChecks {
         }
         String hint = name.equals(GatewayConfig.LOCAL)
                 ? "; it needs a section 'local'"
-                : NearestName.suggestion(name, upstreams);
+                : yaml.suggestion(name, upstreams);
         yaml.problem(node, what + ": no upstream is named '" + name + "'" + hint);
     }
 

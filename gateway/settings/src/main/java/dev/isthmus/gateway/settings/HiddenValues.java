@@ -7,6 +7,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** Values that sentences do not show, each with the reference that stands in its place. Thread-safe. */
 final class HiddenValues {
@@ -16,10 +17,13 @@ final class HiddenValues {
     private static final int UNMISTAKABLE = 8;
 
     private final Map<String, String> references = new HashMap<>();
+    /** Null if a value was added since it was made. */
+    private @Nullable Pattern pattern;
 
     synchronized void add(String value, String reference) {
         if (value.length() >= SHORTEST) {
             references.putIfAbsent(value, reference);
+            pattern = null;
         }
     }
 
@@ -36,15 +40,21 @@ final class HiddenValues {
         if (references.isEmpty()) {
             return text;
         }
+        if (pattern == null) {
+            pattern = pattern();
+        }
+        return pattern.matcher(text)
+                .replaceAll(found -> Matcher.quoteReplacement(references.getOrDefault(found.group(), found.group())));
+    }
+
+    private Pattern pattern() {
         // A reference that stands there already has its default, which may be the value.
         String values = Stream.concat(references.keySet().stream(), references.values().stream())
                 .distinct()
                 .sorted(Comparator.comparing(String::length).reversed())
                 .map(HiddenValues::pattern)
                 .collect(Collectors.joining("|"));
-        return Pattern.compile(values)
-                .matcher(text)
-                .replaceAll(found -> Matcher.quoteReplacement(references.getOrDefault(found.group(), found.group())));
+        return Pattern.compile(values);
     }
 
     private static String pattern(String value) {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.settings;
 
 import java.util.Collections;
 import java.util.IdentityHashMap;
+import java.util.Map;
 import java.util.Set;
 import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
@@ -14,6 +15,8 @@ import org.yaml.snakeyaml.nodes.SequenceNode;
  */
 final class ReadableNodes {
     private final Set<Node> wrong = Collections.newSetFromMap(new IdentityHashMap<>());
+    /** What was found: all sections that are not in the file have the position of the whole file. */
+    private final Map<Node, Boolean> valid = new IdentityHashMap<>();
 
     /** @param wrong the nodes with reported problems */
     ReadableNodes(Set<Node> wrong) {
@@ -27,7 +30,8 @@ final class ReadableNodes {
 
     /** Whether neither the node nor its descendants have a problem. */
     boolean valid(Node node) {
-        return soundBelow(node, Collections.newSetFromMap(new IdentityHashMap<>()));
+        return valid.computeIfAbsent(
+                node, unknown -> soundBelow(unknown, Collections.newSetFromMap(new IdentityHashMap<>())));
     }
 
     /** Whether neither a section's own keys nor the values of {@code keys} have a problem. */

@@ -53,7 +53,7 @@ final class ReferencePaths {
             case Names names ->
                 ((Map<?, ?>) value)
                         .forEach((name, each) -> value(
-                                names.value(), each, SectionPositions.below(node, (String) name), below(path, (String)
+                                names.value(), each, positions.below(node, (String) name), below(path, (String)
                                         name)));
             case Scalar scalar -> put(node, path, scalar.written(value));
             case Choice choice -> put(node, path, choice.written(value));

@@ -1,18 +1,20 @@
 package dev.isthmus.gateway.settings;
 
+import java.util.HashMap;
 import java.util.IdentityHashMap;
-import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.nodes.NodeTuple;
-import org.yaml.snakeyaml.nodes.ScalarNode;
 import org.yaml.snakeyaml.nodes.SequenceNode;
 
 /** The position of each section in the file. A key that is not in the file has the position of its section. */
 final class SectionPositions {
     private final Node root;
     private final IdentityHashMap<Record, Node> sections = new IdentityHashMap<>();
+    private final IdentityHashMap<MappingNode, Map<String, NodeTuple>> byName = new IdentityHashMap<>();
 
     SectionPositions(Node root) {
         this.root = root;
@@ -67,22 +69,33 @@ final class SectionPositions {
     }
 
     /** The value of an entry in a map; the map if there is none. */
-    static Node below(Node map, String name) {
+    Node below(Node map, String name) {
         NodeTuple tuple = member(map, name);
         return tuple == null ? map : tuple.getValueNode();
     }
 
-    private static @Nullable NodeTuple member(Node node, String name) {
-        NodeTuple inOtherCase = null;
-        for (NodeTuple tuple : node instanceof MappingNode mapping ? mapping.getValue() : List.<NodeTuple>of()) {
-            String key = tuple.getKeyNode() instanceof ScalarNode scalar ? scalar.getValue() : "";
-            if (key.equals(name)) {
-                return tuple;
-            }
-            if (key.equalsIgnoreCase(name)) {
-                inOtherCase = tuple;
-            }
+    private @Nullable NodeTuple member(Node node, String name) {
+        if (!(node instanceof MappingNode mapping)) {
+            return null;
         }
-        return inOtherCase;
+        Map<String, NodeTuple> members = byName.computeIfAbsent(mapping, SectionPositions::byName);
+        NodeTuple exact = members.get(name);
+        return exact == null ? members.get(inAnyCase(name)) : exact;
+    }
+
+    /** The entries by their keys and, where none has another key, by those in any case. */
+    private static Map<String, NodeTuple> byName(MappingNode mapping) {
+        Map<String, NodeTuple> members = new HashMap<>();
+        for (NodeTuple tuple : mapping.getValue()) {
+            String key = YamlReader.key(tuple);
+            members.putIfAbsent(key, tuple);
+            members.put(inAnyCase(key), tuple);
+        }
+        return members;
+    }
+
+    /** No key has a line break at its start. */
+    private static String inAnyCase(String name) {
+        return "\n" + name.toLowerCase(Locale.ROOT);
     }
 }

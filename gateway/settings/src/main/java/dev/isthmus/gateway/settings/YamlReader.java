@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.error.Mark;
 import org.yaml.snakeyaml.nodes.MappingNode;
@@ -25,8 +26,14 @@ import org.yaml.snakeyaml.nodes.Tag;
  * with a default, so that all problems are reported in one pass.
  */
 final class YamlReader {
+    /** More do not help, and each costs time: a file may have 100,000 of one kind. */
+    private static final int MAX_PROBLEMS = 1_000;
+    /** The nearest name is searched for this many. */
+    private static final int MAX_SUGGESTIONS = 100;
+
     private final Map<String, ConfigText> files = new LinkedHashMap<>();
     private final List<ConfigProblem> problems = new ArrayList<>();
+    private int omitted;
     private final Set<Node> wrong = Collections.newSetFromMap(new IdentityHashMap<>());
     private final IdentityHashMap<Node, String> references = new IdentityHashMap<>();
     private final HiddenValues hidden = new HiddenValues();
@@ -35,14 +42,21 @@ final class YamlReader {
         files.forEach(each -> this.files.put(each.name(), each));
     }
 
-    /** All problems, in the order of the files. */
+    /** The problems, in the order of the files; the first {@value MAX_PROBLEMS}, and how many more there are. */
     List<ConfigProblem> problems() {
         List<String> order = List.copyOf(files.keySet());
-        return problems.stream()
+        Stream<ConfigProblem> found = problems.stream()
                 .sorted(Comparator.comparing((ConfigProblem each) -> order.indexOf(each.file()))
                         .thenComparing(ConfigProblem::line)
-                        .thenComparing(ConfigProblem::column))
-                .toList();
+                        .thenComparing(ConfigProblem::column));
+        Stream<ConfigProblem> more =
+                omitted == 0 ? Stream.of() : Stream.of(new ConfigProblem("", 0, 0, omitted + " more problems"));
+        return Stream.concat(found, more).toList();
+    }
+
+    /** As {@link NearestName#suggestion}; nothing if there are many problems. */
+    String suggestion(String got, Iterable<String> names) {
+        return problems.size() < MAX_SUGGESTIONS ? NearestName.suggestion(got, names) : "";
     }
 
     /** The base of relative paths at a node. */
@@ -88,6 +102,10 @@ final class YamlReader {
 
     void problem(Node at, String what) {
         wrong.add(at);
+        if (problems.size() == MAX_PROBLEMS) {
+            omitted++;
+            return;
+        }
         Mark mark = at.getStartMark();
         String shown = what;
         String reference = references.get(at);

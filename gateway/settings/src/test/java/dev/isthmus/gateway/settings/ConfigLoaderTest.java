@@ -34,6 +34,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -585,6 +587,21 @@ class ConfigLoaderTest {
                 .singleElement()
                 .asString()
                 .isEqualTo("f.yaml:1:4: the character U+0007 is not allowed in YAML");
+    }
+
+    /** Each used to be compared with all others. */
+    @Test
+    void manyProblems_areCounted() {
+        String upstreams = IntStream.range(0, 10_000)
+                .mapToObj(i -> "  server-" + i + ": {protocol: grpc, endpoints: ['127.0.0.1:1']}\n")
+                .collect(Collectors.joining());
+        String models = IntStream.range(0, 10_000)
+                .mapToObj(i -> "  'a b " + i + "': {upstream: servers-" + i + "}\n")
+                .collect(Collectors.joining());
+        List<String> problems = problems("upstreams:\n" + upstreams + "models:\n" + models);
+        assertThat(problems).hasSize(1_001);
+        assertThat(problems.getFirst()).contains("- did you mean 'server-");
+        assertThat(problems.getLast()).isEqualTo("19000 more problems");
     }
 
     @Test

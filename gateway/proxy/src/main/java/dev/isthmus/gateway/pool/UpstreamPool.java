@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -18,7 +19,8 @@ public final class UpstreamPool implements AutoCloseable {
     /** A lease of an upstream until {@link #close()}, which is idempotent. */
     private static final class LeasedUpstream {
         private final Upstream upstream;
-        private int leases;
+        /** The oldest first. */
+        private final List<Lease> leases = new ArrayList<>();
 
         LeasedUpstream(Upstream upstream) {
             this.upstream = upstream;
@@ -29,11 +31,12 @@ public final class UpstreamPool implements AutoCloseable {
     final class Lease implements AutoCloseable {
         private final Object key;
         private final LeasedUpstream leased;
-        private boolean closed;
+        private final Consumer<Upstream> settings;
 
-        private Lease(Object key, LeasedUpstream leased) {
+        private Lease(Object key, LeasedUpstream leased, Consumer<Upstream> settings) {
             this.key = key;
             this.leased = leased;
+            this.settings = settings;
         }
 
         Upstream upstream() {
@@ -44,8 +47,11 @@ public final class UpstreamPool implements AutoCloseable {
         public void close() {
             boolean last;
             synchronized (UpstreamPool.this) {
-                last = !closed && --leased.leases == 0 && byKey.remove(key, leased);
-                closed = true;
+                boolean newest = !leased.leases.isEmpty() && leased.leases.getLast() == this;
+                last = leased.leases.remove(this) && leased.leases.isEmpty() && byKey.remove(key, leased);
+                if (newest && !leased.leases.isEmpty()) {
+                    leased.leases.getLast().settings.accept(leased.upstream);
+                }
             }
             if (last) {
                 leased.upstream.close();
@@ -57,15 +63,18 @@ public final class UpstreamPool implements AutoCloseable {
      * Leases the upstream with this key, and creates it if there is none.
      *
      * @param key everything that its construction depends on
+     * @param settings applies what can be changed later; those of the newest lease hold
      */
-    synchronized Lease lease(Object key, Supplier<Upstream> factory) {
+    synchronized Lease lease(Object key, Supplier<Upstream> factory, Consumer<Upstream> settings) {
         LeasedUpstream leased = byKey.get(key);
         if (leased == null) {
             leased = new LeasedUpstream(factory.get());
             byKey.put(key, leased);
         }
-        leased.leases++;
-        return new Lease(key, leased);
+        Lease lease = new Lease(key, leased, settings);
+        leased.leases.add(lease);
+        settings.accept(leased.upstream);
+        return lease;
     }
 
     /** Closes all upstreams, regardless of their leases. */

@@ -105,7 +105,10 @@ public final class Upstreams implements AutoCloseable {
         }
     }
 
-    /** Everything a remote upstream is created from: if it is equal, the upstream is shared. */
+    /**
+     * Everything a remote upstream is created from: if it is equal, the upstream is shared. Servers that are endpoints by
+     * their addresses are not part of it.
+     */
     private record RemoteUpstreamKey(
             String name,
             UpstreamConfig config,
@@ -119,7 +122,7 @@ public final class Upstreams implements AutoCloseable {
                     upstream.endpoints().stream().anyMatch(ServerAddress.KubernetesService.class::isInstance);
             return new RemoteUpstreamKey(
                     name,
-                    upstream,
+                    upstream.withoutLiterals(),
                     config.limits().maxBodySize(),
                     Math.min(
                             config.limits().maxManagementResponseSize(),
@@ -134,7 +137,14 @@ public final class Upstreams implements AutoCloseable {
         try {
             config.upstreams().forEach((name, upstream) -> {
                 RemoteUpstreamKey remote = RemoteUpstreamKey.of(config, name, upstream);
-                leases.put(name, resources.pool().lease(remote, () -> remote(remote, resources)));
+                leases.put(
+                        name,
+                        resources
+                                .pool()
+                                .lease(
+                                        remote,
+                                        () -> remote(remote, resources),
+                                        shared -> ((Cluster) shared).literals(upstream.endpoints())));
             });
             LocalConfig local = config.local();
             if (local != null) {
@@ -147,7 +157,8 @@ public final class Upstreams implements AutoCloseable {
                                         () -> new LocalUpstream(
                                                 local(local),
                                                 local.timeout(),
-                                                resources.clusterResources().meters())));
+                                                resources.clusterResources().meters()),
+                                        shared -> {}));
             }
         } catch (RuntimeException e) {
             close();

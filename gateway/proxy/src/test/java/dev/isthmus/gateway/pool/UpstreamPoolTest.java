@@ -4,16 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.pool.UpstreamPool.Lease;
 import dev.isthmus.gateway.upstream.FakeUpstream;
+import dev.isthmus.gateway.upstream.Upstream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 class UpstreamPoolTest {
+    private static final Consumer<Upstream> NO_SETTINGS = upstream -> {};
+
     private final UpstreamPool pool = new UpstreamPool();
 
     @Test
     void sameKey_isTheSameUpstream_untilTheLastLeaseEnds() {
         FakeUpstream made = new FakeUpstream();
-        Lease first = pool.lease("key", () -> made);
-        Lease second = pool.lease("key", FakeUpstream::new);
+        Lease first = pool.lease("key", () -> made, NO_SETTINGS);
+        Lease second = pool.lease("key", FakeUpstream::new, NO_SETTINGS);
         assertThat(second.upstream()).isSameAs(made);
         first.close();
         first.close();
@@ -24,20 +30,32 @@ class UpstreamPoolTest {
 
     @Test
     void keyOfAClosedUpstream_isMadeAnew() {
-        pool.lease("key", FakeUpstream::new).close();
+        pool.lease("key", FakeUpstream::new, NO_SETTINGS).close();
         FakeUpstream fresh = new FakeUpstream();
-        assertThat(pool.lease("key", () -> fresh).upstream()).isSameAs(fresh);
+        assertThat(pool.lease("key", () -> fresh, NO_SETTINGS).upstream()).isSameAs(fresh);
     }
 
     @Test
     void close_endsThemAll_andLeasesAfterItDoNothing() {
         FakeUpstream one = new FakeUpstream();
         FakeUpstream two = new FakeUpstream();
-        Lease lease = pool.lease("one", () -> one);
-        assertThat(pool.lease("two", () -> two).upstream()).isSameAs(two);
+        Lease lease = pool.lease("one", () -> one, NO_SETTINGS);
+        assertThat(pool.lease("two", () -> two, NO_SETTINGS).upstream()).isSameAs(two);
         pool.close();
         lease.close();
         assertThat(one.closed).isEqualTo(1);
         assertThat(two.closed).isEqualTo(1);
+    }
+
+    @Test
+    void settings_areThoseOfTheNewestLease() {
+        List<String> applied = new ArrayList<>();
+        Lease first = pool.lease("key", FakeUpstream::new, upstream -> applied.add("first"));
+        Lease rejected = pool.lease("key", FakeUpstream::new, upstream -> applied.add("rejected"));
+        rejected.close();
+        Lease second = pool.lease("key", FakeUpstream::new, upstream -> applied.add("second"));
+        first.close();
+        second.close();
+        assertThat(applied).containsExactly("first", "rejected", "first", "second");
     }
 }

@@ -2,6 +2,8 @@ package dev.isthmus.gateway.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.fleet.Cluster;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.ConfigDiff;
@@ -9,6 +11,7 @@ import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.tls.TlsRegistry;
+import dev.isthmus.gateway.upstream.Upstream;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
@@ -16,6 +19,7 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -68,5 +72,25 @@ class UpstreamReuseTest {
         }
         assertThat(ConfigDiff.of(before, after).effects().stream().noneMatch(each -> each.startsWith("upstream 'u': ")))
                 .isEqualTo(kept);
+    }
+
+    @Test
+    void endpointThatIsAdded_leavesTheOthersAsTheyAre() throws ConfigException {
+        GatewayConfig before = parse("");
+        String added = UPSTREAM.replace("127.0.0.1:1'", "127.0.0.1:1', '127.0.0.1:2'");
+        GatewayConfig after = ConfigLoader.parse("f.yaml", added + "default_upstream: u\n", Path.of("."));
+        try (Upstreams old = new Upstreams(before, resources)) {
+            Cluster cluster = (Cluster) old.required("u");
+            Upstream first = cluster.members().getFirst().server();
+            try (Upstreams rejected = new Upstreams(after, resources)) {
+                assertThat(rejected.required("u")).isSameAs(cluster);
+                assertThat(cluster.members()).extracting(ReplicaStatus::label).containsExactly("127.0.0.1:1", "127.0.0.1:2");
+                assertThat(cluster.members().getFirst().server()).isSameAs(first);
+            }
+            assertThat(cluster.members()).extracting(ReplicaStatus::label).containsExactly("127.0.0.1:1");
+            assertThat(cluster.members().getFirst().server()).isSameAs(first);
+        }
+        assertThat(ConfigDiff.of(before, after).effects())
+                .containsExactly("upstream 'u': servers that stay keep their connections, health and ejections");
     }
 }

@@ -26,7 +26,7 @@ public record ModelConfig(
         @Doc("Version or label for calls that name none. By default the server chooses, usually its latest.") @Nullable
         String defaultVersion,
 
-        @Doc("For a call that names a version, and not a label. honor: that version serves it, or it is refused "
+        @Doc("For a call that names a version or label. honor: that version serves it, or it is refused "
                 + "with 404; override: the target's version replaces it.")
         @Default("honor")
         ExplicitVersion explicitVersion,

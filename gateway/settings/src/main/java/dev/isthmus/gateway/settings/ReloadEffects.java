@@ -92,10 +92,12 @@ final class ReloadEffects {
         UpstreamConfig next = after.upstreams().get(name);
         if (next == null) {
             effects.add("upstream '" + name + "': its connections close after its last call");
-        } else if (!next.equals(old) || !sameAround(next)) {
+        } else if (!next.withoutLiterals().equals(old.withoutLiterals()) || !sameAround(next)) {
             effects.add("upstream '" + name
                     + "': its connections close after its last call; health, ejections and the circuit breaker of its"
                     + " servers begin anew");
+        } else if (!next.equals(old)) {
+            effects.add("upstream '" + name + "': servers that stay keep their connections, health and ejections");
         }
     }
 

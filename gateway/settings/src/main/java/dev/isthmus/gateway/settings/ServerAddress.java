@@ -8,6 +8,11 @@ import org.jspecify.annotations.Nullable;
  */
 public sealed interface ServerAddress {
 
+    /** Whether it is one server, by its IP address. */
+    default boolean literal() {
+        return this instanceof HostAddress host && !host.endpoint().address().isUnresolved();
+    }
+
     /** A host and port; each IP address of the host's name is a separate server. */
     record HostAddress(Endpoint endpoint) implements ServerAddress {
         @Override

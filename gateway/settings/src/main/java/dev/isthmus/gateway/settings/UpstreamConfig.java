@@ -28,7 +28,7 @@ public record UpstreamConfig(
         @Default("auto")
         BinaryTensorData binaryTensorData,
 
-        @Doc("Which server's variant of the protocol is used. auto: by the name in the server's metadata.")
+        @Doc("Which server's variant of the protocol is used. auto: by what the server says of itself.")
         @Default("auto")
         ServerDialect dialect,
 
@@ -69,8 +69,14 @@ public record UpstreamConfig(
         endpoints = List.copyOf(endpoints);
     }
 
-    /** A copy for other servers, whose models are not discovered. */
-    public UpstreamConfig to(UpstreamProtocol otherProtocol, List<ServerAddress> otherEndpoints) {
+    /** The same without the servers that are endpoints by their IP addresses: they come and go without the others. */
+    public UpstreamConfig withoutLiterals() {
+        return to(protocol, endpoints.stream().filter(each -> !each.literal()).toList(), discover);
+    }
+
+    /** A copy for other servers. */
+    public UpstreamConfig to(
+            UpstreamProtocol otherProtocol, List<ServerAddress> otherEndpoints, boolean discoversModels) {
         return new UpstreamConfig(
                 otherProtocol,
                 otherEndpoints,
@@ -82,7 +88,7 @@ public record UpstreamConfig(
                 timeout,
                 tryTimeout,
                 maxRequests,
-                false,
+                discoversModels,
                 tls,
                 adaptiveConcurrency,
                 hedging,

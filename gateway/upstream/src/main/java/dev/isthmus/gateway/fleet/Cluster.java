@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
+import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -74,6 +75,11 @@ public final class Cluster implements Upstream {
     /** Completes when each host name among the endpoints has been resolved or has failed to resolve once. */
     public CompletableFuture<Void> resolved() {
         return replicas.resolved();
+    }
+
+    /** Replaces the servers that are endpoints by their addresses; those that stay keep connections and state. */
+    public void literals(List<ServerAddress> endpoints) {
+        replicas.literals(endpoints);
     }
 
     /** The servers and their current state. */

@@ -32,7 +32,11 @@ public final class ReplicaSet implements AutoCloseable {
     private final Balancer balancer;
     private final boolean adaptive;
     private final ClusterResources resources;
-    private final List<DiscoveredServer> literalAddresses = new ArrayList<>();
+    /** Servers by their addresses; guarded by this. */
+    private List<DiscoveredServer> literals = List.of();
+    /** Servers found by their names; guarded by this. */
+    private List<DiscoveredServer> found = List.of();
+
     private final Discovery.@Nullable Registration registration;
     private final ReplaceableMeters meters;
     private final PeriodicProbe outliers;
@@ -56,17 +60,8 @@ public final class ReplicaSet implements AutoCloseable {
         this.balancer = Balancer.of(config.balance().policy(), resources.random());
         this.adaptive = config.adaptiveConcurrency() != null;
         this.resources = resources;
-        List<ServerAddress> named = new ArrayList<>();
-        for (ServerAddress address : config.endpoints()) {
-            if (address instanceof ServerAddress.HostAddress at
-                    && !at.endpoint().address().isUnresolved()) {
-                literalAddresses.add(
-                        new DiscoveredServer(at.endpoint(), at.endpoint().authority()));
-            } else {
-                named.add(address);
-            }
-        }
-        membership.update(literalAddresses, false);
+        literals(config.endpoints());
+        List<ServerAddress> named = config.withoutLiterals().endpoints();
         registration = named.isEmpty() ? null : resources.discovery().watch(named, config.dnsRefresh(), this::found);
         outliers = new OutlierDetector(config.outliers().errorRate(), membership::replicas).start(resources);
         meters = meters();
@@ -90,12 +85,30 @@ public final class ReplicaSet implements AutoCloseable {
         return added;
     }
 
+    /** Replaces the servers that are endpoints by their addresses; those that stay keep connections and state. */
+    synchronized void literals(List<ServerAddress> endpoints) {
+        List<DiscoveredServer> before = literals;
+        literals = endpoints.stream()
+                .filter(ServerAddress::literal)
+                .map(address -> ((ServerAddress.HostAddress) address).endpoint())
+                .map(endpoint -> new DiscoveredServer(endpoint, endpoint.authority()))
+                .toList();
+        if (!literals.equals(before)) {
+            update(!all().isEmpty());
+        }
+    }
+
     /** Servers found by the first look-ups start at full share; later ones slow-start. */
-    private void found(List<DiscoveredServer> servers) {
+    private synchronized void found(List<DiscoveredServer> servers) {
         Discovery.Registration watching = registration;
-        List<DiscoveredServer> all = new ArrayList<>(literalAddresses);
-        all.addAll(servers);
-        membership.update(all, watching != null && watching.first().isDone());
+        found = servers;
+        update(watching != null && watching.first().isDone());
+    }
+
+    private void update(boolean joining) {
+        List<DiscoveredServer> all = new ArrayList<>(literals);
+        all.addAll(found);
+        membership.update(all, joining);
     }
 
     /**

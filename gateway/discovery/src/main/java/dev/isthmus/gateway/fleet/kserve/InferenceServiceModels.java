@@ -15,6 +15,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HexFormat;
@@ -137,25 +138,37 @@ final class InferenceServiceModels {
             int percent) {
         String name = predictor.service(service.name());
         String port = settings.port() == null ? predictor.port() : settings.port();
-        return new TargetConfig(name, upstream(settings, name, name, port, protocol), null, null, percent);
+        boolean discovers = predictor.triton() && predictor.equals(service.stable());
+        String upstream = upstream(settings, name, new KubernetesService(settings.namespace(), name, port), protocol, discovers);
+        return new TargetConfig(name, upstream, null, null, percent);
     }
 
     private List<TargetConfig> revisions(KServeConfig settings, InferenceService service, UpstreamProtocol protocol) {
         List<TargetConfig> targets = new ArrayList<>();
+        int largest = Collections.max(service.revisions().values());
         service.revisions().forEach((revision, percent) -> {
             String port = protocol == UpstreamProtocol.GRPC ? "http2" : "http";
-            String upstream = upstream(settings, revision, podsOf(revision), port, protocol);
+            boolean discovers = service.stable().triton() && percent == largest;
+            var pods = new KubernetesService(settings.namespace(), podsOf(revision), port);
+            String upstream = upstream(settings, revision, pods, protocol, discovers);
             targets.add(new TargetConfig(revision, upstream, null, null, percent));
         });
         return targets;
     }
 
-    /** Adds an upstream, and returns its name. */
+    /**
+     * Adds an upstream, and returns its name.
+     *
+     * @param discovers whether the models that its servers list are called by their own names, too
+     */
     private String upstream(
-            KServeConfig settings, String name, String service, @Nullable String port, UpstreamProtocol protocol) {
+            KServeConfig settings,
+            String name,
+            KubernetesService pods,
+            UpstreamProtocol protocol,
+            boolean discovers) {
         String upstream = settings.namespace() + "/" + name;
-        var pods = new KubernetesService(settings.namespace(), service, port);
-        upstreams.put(upstream, settings.upstream().to(protocol, List.of(pods)));
+        upstreams.put(upstream, settings.upstream().to(protocol, List.of(pods), discovers));
         String index = Integer.toString(config.discover().kserve().indexOf(settings));
         references =
                 references.copied(List.of("discover", "kserve", index, "upstream"), List.of("upstreams", upstream));

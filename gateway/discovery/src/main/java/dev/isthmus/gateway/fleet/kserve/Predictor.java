@@ -2,7 +2,6 @@ package dev.isthmus.gateway.fleet.kserve;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,15 +9,18 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name part of the name of its Service; empty if the resource gives it none, as all before KServe 0.20
  * @param protocol v2, grpc-v2, or one that is not the Open Inference Protocol
+ * @param triton whether the server is Triton, whose models have the names of their folders
  * @param port name of the first of several ports that the resource gives it; null if there are not several
  */
-record Predictor(String name, String protocol, @Nullable String port) {
+record Predictor(String name, String protocol, boolean triton, @Nullable String port) {
     private static final String V2 = "v2";
     private static final String V1 = "v1";
     private static final String CONTAINER = "kserve-container";
 
     /** Runtimes for which KServe's controller takes v2 as the default. */
-    private static final Set<String> V2_RUNTIMES = Set.of("kserve-mlserver", "kserve-tritonserver");
+    private static final String MLSERVER = "kserve-mlserver";
+
+    private static final String TRITON = "kserve-tritonserver";
 
     static Predictor of(JsonNode spec, JsonNode status) {
         JsonNode server = server(spec);
@@ -26,6 +28,7 @@ record Predictor(String name, String protocol, @Nullable String port) {
         return new Predictor(
                 name.matches("[a-z]([a-z0-9-]*[a-z0-9])?") ? name : "",
                 protocol(server, status),
+                isTriton(server, status),
                 server.path("ports").size() > 1
                         ? server.path("ports").path(0).path("name").textValue()
                         : null);
@@ -72,10 +75,16 @@ record Predictor(String name, String protocol, @Nullable String port) {
                 return variable.path("value").asText(V1);
             }
         }
-        boolean v2 = server.path("modelFormat").path("name").asText().equals("triton")
-                || V2_RUNTIMES.contains(server.path("runtime").asText())
-                || V2_RUNTIMES.contains(status.path("servingRuntimeName").asText())
-                || V2_RUNTIMES.contains(status.path("clusterServingRuntimeName").asText());
-        return v2 ? V2 : V1;
+        return isTriton(server, status) || isRuntime(MLSERVER, server, status) ? V2 : V1;
+    }
+
+    private static boolean isTriton(JsonNode server, JsonNode status) {
+        return server.path("modelFormat").path("name").asText().equals("triton") || isRuntime(TRITON, server, status);
+    }
+
+    private static boolean isRuntime(String name, JsonNode server, JsonNode status) {
+        return name.equals(server.path("runtime").asText())
+                || name.equals(status.path("servingRuntimeName").asText())
+                || name.equals(status.path("clusterServingRuntimeName").asText());
     }
 }

@@ -154,6 +154,21 @@ class InferenceServiceModelsTest {
     }
 
     @Test
+    void modelsOfATriton_areCalledByTheirOwnNames_too() throws Exception {
+        String triton = "'model': {'modelFormat': {'name': 'triton'}}";
+        GatewayConfig config = models(DISCOVER, service("cifar", triton, READY), service("iris", V2, READY))
+                .config();
+        assertThat(upstream(config, "ml/cifar-predictor").discover()).isTrue();
+        assertThat(upstream(config, "ml/iris-predictor").discover()).isFalse();
+        assertThat(config.models()).containsOnlyKeys("cifar", "iris");
+
+        String traffic = revisions(target("iris-predictor-00002", 20), target("iris-predictor-00001", 80));
+        GatewayConfig knative = models(DISCOVER, service("cifar", triton, traffic)).config();
+        assertThat(upstream(knative, "ml/iris-predictor-00001").discover()).isTrue();
+        assertThat(upstream(knative, "ml/iris-predictor-00002").discover()).isFalse();
+    }
+
+    @Test
     void firstOfSeveralPorts() throws Exception {
         String ports = "'model': {'protocolVersion': 'grpc-v2', 'ports': [{'name': 'h2c', 'containerPort': 9000}%s]}";
         assertThat(endpoints(

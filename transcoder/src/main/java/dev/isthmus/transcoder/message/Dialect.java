@@ -1,5 +1,6 @@
 package dev.isthmus.transcoder.message;
 
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 
@@ -22,6 +23,28 @@ public enum Dialect {
             case "kserve" -> KSERVE;
             default -> GENERIC;
         };
+    }
+
+    /** The dialect of a server that lists these extensions, some of which only one server has. */
+    public static Dialect ofExtensions(Collection<String> names) {
+        if (names.contains("schedule_policy")) {
+            return TRITON;
+        }
+        return names.contains("model_repository_extension") ? KSERVE : GENERIC;
+    }
+
+    /** The dialect of a server that says so that it has no model of this name, when it is asked for its metadata. */
+    public static Dialect ofUnknownModel(String model, String text) {
+        if (text.equals("Request for unknown model: '" + model + "' is not found")) {
+            return TRITON;
+        }
+        if (text.equals("Model with name " + model + " does not exist.")) {
+            return KSERVE;
+        }
+        // The second form is that of gRPC.
+        return text.equals("Model " + model + " not found") || text.equals("Model " + model + " with version  not found")
+                ? MLSERVER
+                : GENERIC;
     }
 
     /**

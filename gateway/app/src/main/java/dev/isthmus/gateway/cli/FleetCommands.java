@@ -26,7 +26,7 @@ final class FleetCommands {
     }
 
     private static void servers(JsonNode document, Console console) {
-        TextTable table = new TextTable("UPSTREAM", "SERVER", "READY", "EJECTED", "MODELS", "REASON");
+        TextTable table = new TextTable("UPSTREAM", "SERVER", "READY", "EJECTED", "MODELS", "DIALECT", "REASON");
         for (JsonNode server : document.path("servers")) {
             int ready = 0;
             for (JsonNode model : server.path("models")) {
@@ -38,9 +38,16 @@ final class FleetCommands {
                     yes(server.path("ready")),
                     yes(server.path("ejected")),
                     ready + "/" + server.path("models").size(),
+                    dialect(server),
                     server.path("reason").asText());
         }
         table.print(console.out());
+    }
+
+    /** The dialect, and what it follows from. */
+    private static String dialect(JsonNode server) {
+        String dialect = server.path("dialect").asText();
+        return dialect.isEmpty() ? "-" : dialect + " (" + line(server.path("dialect_reason")) + ")";
     }
 
     /** Says what is wrong now; with the token also with which error calls failed last. */

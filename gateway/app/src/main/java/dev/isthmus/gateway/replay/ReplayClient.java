@@ -113,14 +113,16 @@ public final class ReplayClient implements AutoCloseable {
      */
     void connect() throws InterruptedException {
         try {
-            ReplyMessage message = ask(new Operation.ReadServerMetadata(), new UpstreamRequest.ServerMetadataRequest());
-            if (message instanceof ReplyMessage.Server server) {
-                capabilities.learn(server.metadata());
+            // The upstream learns from it.
+            ask(new Operation.ReadServerMetadata(), new UpstreamRequest.ServerMetadataRequest());
+            if (capabilities.isUnrecognized()) {
+                metadata(ServerCapabilities.UNKNOWN_MODEL);
             }
         } catch (OipException failure) {
             if (failure.code() == ErrorCode.UNAVAILABLE || failure.code() == ErrorCode.DEADLINE_EXCEEDED) {
                 throw failure;
             }
+            capabilities.learn(failure);
             // A server without metadata gets requests as the protocol documents have them.
         }
     }

@@ -4,12 +4,14 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.ServerMetadata;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -56,6 +58,11 @@ record FleetSnapshot(
                     .put("ejected", member.ejected())
                     .put("models_all", member.models().size())
                     .put("models_ready", Collections.frequency(member.models().values(), true));
+            ServerCapabilities capabilities = member.server().capabilities();
+            if (capabilities != null) {
+                node.put("dialect", capabilities.dialect().name().toLowerCase(Locale.ROOT))
+                        .put("dialect_reason", capabilities.dialectReason());
+            }
             ArrayNode list = node.putArray("models");
             member.models().entrySet().stream()
                     .filter(entry -> readyModels || !entry.getValue())

@@ -43,7 +43,9 @@ enum ProblemKind {
     /** The gateways of the deployment have several configurations or versions. */
     GATEWAYS_DIFFER,
     /** Servers describe a model in different ways. */
-    DRIFT;
+    DRIFT,
+    /** It is not known how the servers of an upstream speak the protocol. */
+    DIALECT_UNKNOWN;
 
     String label() {
         return name().toLowerCase(Locale.ROOT);

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.problems.MeterReading.ServerAttempts;
 import dev.isthmus.gateway.problems.MeterReading.ServerKey;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.oip.ModelRef;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -73,6 +74,10 @@ final class ServerProblems {
                 found.add(down(upstream, servers));
                 return;
             }
+            servers.stream()
+                    .filter(server -> server.ready() && isAssumed(server))
+                    .findFirst()
+                    .ifPresent(server -> found.add(dialectUnknown(server)));
             for (ReplicaStatus server : servers) {
                 GatewayProblem problem = usable(server) ? failing(server, servers) : notReady(server, servers);
                 problem = problem == null && usable(server) ? slow(server, servers) : problem;
@@ -151,6 +156,25 @@ final class ServerProblems {
                 server.ready()
                         ? "Read the log of this server. It gets calls again after its ejection."
                         : "Start or repair this server. The gateway uses it as soon as a health check succeeds.");
+    }
+
+    private static boolean isAssumed(ReplicaStatus server) {
+        ServerCapabilities capabilities = server.server().capabilities();
+        return capabilities != null && capabilities.isAssumed();
+    }
+
+    private static GatewayProblem dialectUnknown(ReplicaStatus server) {
+        return problem(
+                ProblemKind.DIALECT_UNKNOWN,
+                ProblemSeverity.WARNING,
+                server,
+                null,
+                "The servers of upstream '" + server.upstream()
+                        + "' are taken for generic ones: neither Triton, nor MLServer, nor KServe is recognized.",
+                "Their name, their extensions and their answer about an unknown model say nothing. If they are one of"
+                        + " these, streams, NaN, versions and the list of models may be wrong.",
+                "Set upstreams." + server.upstream() + ".dialect to triton, mlserver or kserve, or to generic for any"
+                        + " other server.");
     }
 
     private @Nullable GatewayProblem failing(ReplicaStatus server, List<ReplicaStatus> servers) {

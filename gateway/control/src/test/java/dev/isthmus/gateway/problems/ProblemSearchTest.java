@@ -3,6 +3,9 @@ package dev.isthmus.gateway.problems;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.peers.PeerFindings;
@@ -15,7 +18,15 @@ import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeUpstream;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
@@ -126,6 +137,37 @@ class ProblemSearchTest {
         assertThat(problems()).isEmpty();
         server("u", "a:2", "is not reachable", false);
         only(ProblemKind.UPSTREAM_DOWN);
+    }
+
+    @Test
+    void serverThatIsNotRecognized_isNamed() {
+        ServerCapabilities capabilities = ServerCapabilities.unknown();
+        Upstream server = new UnrecognizedServer(capabilities);
+        servers.add(new ReplicaStatus("u", "a:1", server, true, true, "", Map.of(), false));
+        assertThat(problems()).isEmpty();
+        capabilities.learn(new ServerMetadata("mine", "1", List.of()));
+        capabilities.learn(new OipException(ErrorCode.NOT_FOUND, "no"));
+        assertThat(only(ProblemKind.DIALECT_UNKNOWN).nextStep()).contains("upstreams.u.dialect");
+    }
+
+    private record UnrecognizedServer(ServerCapabilities capabilities) implements Upstream {
+        @Override
+        public String name() {
+            return "u";
+        }
+
+        @Override
+        public ServerFeatures peer() {
+            return capabilities.peer(Wire.REST);
+        }
+
+        @Override
+        public Subscription send(Call call, UpstreamRequest request, Reply reply) {
+            throw new AssertionError("nothing is sent");
+        }
+
+        @Override
+        public void close() {}
     }
 
     @Test

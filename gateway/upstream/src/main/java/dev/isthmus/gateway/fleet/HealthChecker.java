@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.fleet.ReplicaCounts.CheckResult;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -145,12 +146,48 @@ final class HealthChecker implements AutoCloseable {
 
         @Override
         public void complete() {
-            probeReadiness();
+            ServerCapabilities capabilities = replica.server().capabilities();
+            if (capabilities == null || !capabilities.isUnrecognized()) {
+                probeReadiness();
+                return;
+            }
+            replica.server()
+                    .send(
+                            call(),
+                            new UpstreamRequest.ModelMetadataRequest(ServerCapabilities.UNKNOWN_MODEL),
+                            new UnknownModelReply(capabilities));
         }
 
         @Override
         public void fail(OipException failure) {
             // If the reason persists, the readiness probe reports it.
+            probeReadiness();
+        }
+    }
+
+    /** The reply to a request for a model that the server does not have. */
+    private final class UnknownModelReply implements Reply {
+        private final ServerCapabilities capabilities;
+
+        UnknownModelReply(ServerCapabilities capabilities) {
+            this.capabilities = capabilities;
+        }
+
+        @Override
+        public void message(ReplyMessage response) {
+            response.release();
+        }
+
+        @Override
+        public void complete() {
+            probeReadiness();
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            if (!ModelReadyReply.unreachable(failure)) {
+                capabilities.learn(failure);
+            }
             probeReadiness();
         }
     }

@@ -66,7 +66,8 @@ public abstract class RemoteServer<P> implements Upstream {
         return settings;
     }
 
-    protected final ServerCapabilities capabilities() {
+    @Override
+    public final ServerCapabilities capabilities() {
         return capabilities;
     }
 

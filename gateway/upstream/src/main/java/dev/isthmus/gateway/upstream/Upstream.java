@@ -64,6 +64,11 @@ public interface Upstream extends AutoCloseable {
         return false;
     }
 
+    /** What is known of the servers of the upstream; null if nothing needs to be learned of it. */
+    default @Nullable ServerCapabilities capabilities() {
+        return null;
+    }
+
     /** The connections to the server; null if it needs none. */
     default @Nullable ConnectionCounts connections() {
         return null;

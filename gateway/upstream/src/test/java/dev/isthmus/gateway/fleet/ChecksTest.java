@@ -34,6 +34,8 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Replica sets of real servers. */
 class ChecksTest {
@@ -137,6 +139,19 @@ class ChecksTest {
                             false));
             assertThat(server.calls("ServerMetadata")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.TRITON);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(UpstreamProtocol.class)
+    void mlserverUnderItsOwnName_isRecognized(UpstreamProtocol protocol) throws Exception {
+        try (FakeV2Server server = FakeV2Server.on(protocol, 0, "production")) {
+            server.unknownModel = "Model isthmus-dialect-check not found";
+            set.close();
+            set = start(TestConfigs.upstream(protocol, server.endpoint()), Duration.ofMillis(20), Set.of());
+
+            awaitReady(true);
+            assertThat(knowledge.dialect()).isEqualTo(Dialect.MLSERVER);
         }
     }
 

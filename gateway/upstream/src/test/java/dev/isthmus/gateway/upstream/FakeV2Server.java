@@ -69,6 +69,12 @@ public final class FakeV2Server implements AutoCloseable {
     /** Whether requests for unknown models wait until {@link #release}. */
     public volatile boolean holding;
 
+    /** Of each model, in its index. */
+    public volatile List<String> versions = List.of("1");
+
+    /** What it says of a model that it does not have. */
+    public volatile String unknownModel = "no such model";
+
     public volatile int inferences;
 
     private FakeV2Server(UpstreamProtocol protocol, int port, String name) throws IOException {
@@ -140,7 +146,7 @@ public final class FakeV2Server implements AutoCloseable {
     /** Responds to the requests held back. */
     public void release() {
         holding = false;
-        held.forEach(call -> call.close(Status.NOT_FOUND.withDescription("no such model"), new Metadata()));
+        held.forEach(call -> call.close(Status.NOT_FOUND.withDescription(unknownModel), new Metadata()));
     }
 
     private final class Grpc implements FakeGrpcServer.Script {
@@ -173,7 +179,7 @@ public final class FakeV2Server implements AutoCloseable {
             } else if (holding) {
                 held.add(call);
             } else {
-                call.close(Status.NOT_FOUND.withDescription("no such model"), new Metadata());
+                call.close(Status.NOT_FOUND.withDescription(unknownModel), new Metadata());
             }
         } catch (InvalidProtocolBufferException e) {
             call.close(Status.INVALID_ARGUMENT, new Metadata());
@@ -259,10 +265,10 @@ public final class FakeV2Server implements AutoCloseable {
         RepositoryIndexResponse.Builder index = RepositoryIndexResponse.newBuilder();
         models.keySet().stream()
                 .sorted()
-                .forEach(model -> index.addModelsBuilder()
+                .forEach(model -> versions.forEach(version -> index.addModelsBuilder()
                         .setName(model)
-                        .setVersion("1")
-                        .setState(ready.contains(model) ? "READY" : "UNAVAILABLE"));
+                        .setVersion(version)
+                        .setState(ready.contains(model) ? "READY" : "UNAVAILABLE")));
         return index.build();
     }
 
@@ -333,8 +339,8 @@ public final class FakeV2Server implements AutoCloseable {
                         + "\",\"shape\":[2]}],\"outputs\":[]}");
     }
 
-    private static String notFound() {
-        String body = "{\"error\":\"no such model\"}";
+    private String notFound() {
+        String body = "{\"error\":\"" + unknownModel + "\"}";
         return "HTTP/1.1 404 Not Found\r\nContent-Length: " + body.length() + "\r\n\r\n" + body;
     }
 

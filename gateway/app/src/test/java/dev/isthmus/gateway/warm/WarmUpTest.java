@@ -113,10 +113,10 @@ class WarmUpTest {
             gateway.awaitLocalModels();
             await().until(() -> gateway.catalogue().settled());
             await().until(() ->
-                    gateway.catalogue().membersDocument().path("missing").isEmpty());
+                    gateway.catalogue().membersDocument(true).path("missing").isEmpty());
             assertThat(gateway.ready()).isFalse();
             assertThat(ready(client, gateway)).isEqualTo(400);
-            JsonNode servers = gateway.catalogue().membersDocument();
+            JsonNode servers = gateway.catalogue().membersDocument(true);
             assertThat(servers.path("ready").asBoolean()).isFalse();
             assertThat(servers.path("reason").asText()).isEqualTo("warming up");
             assertThat(servers.path("missing")).isEmpty();

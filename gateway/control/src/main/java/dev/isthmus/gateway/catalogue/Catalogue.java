@@ -234,7 +234,8 @@ public final class Catalogue implements AutoCloseable {
         Consumer<Target> forward =
                 target -> target.upstream().send(call, new UpstreamRequest.ModelMetadataRequest(target.model()), reply);
         Consumer<LookupResult<ModelMetadata>> deliver =
-                found -> deliver(model, found, ReplyMessage.Model::new, forward, reply);
+                found -> deliver(
+                model, found, is -> new ReplyMessage.Model(indexes.withVersions(model, is)), forward, reply);
         Optional<LookupResult<ModelMetadata>> known = models.metadata().known(model);
         if (known.isPresent()) {
             deliver.accept(known.get());
@@ -298,9 +299,9 @@ public final class Catalogue implements AutoCloseable {
         return indexes.discovered();
     }
 
-    /** Whether a server lists a model of this name. */
-    public boolean lists(String model) {
-        return indexes.lists(model);
+    /** The names under which clients reach the models that servers list. */
+    public Set<String> listed() {
+        return indexes.names();
     }
 
     /**
@@ -379,12 +380,11 @@ public final class Catalogue implements AutoCloseable {
                 .collect(Collectors.groupingBy(IndexEntry::name));
     }
 
-    /** For the admin listener: the servers, and whether they and the configured models on them are ready. */
-    public ObjectNode membersDocument() {
-        return membersDocument(true);
-    }
-
-    /** The same, with all models of each server, or only those that are not ready. */
+    /**
+     * For the admin listener: the servers, and whether they and the configured models on them are ready.
+     *
+     * @param readyModels whether models that are ready are listed, too
+     */
     public ObjectNode membersDocument(boolean readyModels) {
         return snapshots.now().document(notReady(), readyModels);
     }

@@ -43,6 +43,17 @@ public final class ModelLocations {
         return routes.find(requested) != null;
     }
 
+    /**
+     * Whether calls can get to a model of an upstream.
+     *
+     * @param requested the model's name for clients, and its version
+     * @param name its name there
+     */
+    boolean lead(ModelRef requested, Upstream upstream, String name) {
+        Route route = routes.find(requested);
+        return route != null && route.reaches(requested, upstream, name);
+    }
+
     /** The models configured by name, as clients call them, sorted. */
     public List<String> configured() {
         return configured;

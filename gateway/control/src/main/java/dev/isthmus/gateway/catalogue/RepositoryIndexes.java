@@ -6,6 +6,7 @@ import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.RepositoryIndexResponse;
@@ -14,9 +15,11 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -42,7 +45,8 @@ final class RepositoryIndexes {
     private final LongSupplier nanoTime;
     private final PollSchedule<Upstream> schedule;
     /** By upstream and name there: additional client-side names of its models, from targets that rename them. */
-    private final Map<Upstream, Map<String, List<RenamedModel>>> renamed = new HashMap<>();
+    private final Map<Upstream, Map<String, Set<String>>> renamed = new HashMap<>();
+    private final ModelLocations locations;
     /** Models that were discovered before, by upstreams without a listing yet. */
     private final Map<String, Upstream> before;
     /** Clients that wait for servers in flight. */
@@ -54,17 +58,20 @@ final class RepositoryIndexes {
 
     private volatile Published published;
 
-    /** Upstreams with model discovery by the models they list, the first of several; on any thread. */
-    private record Published(RepositoryIndex index, Map<String, Upstream> discovered, Set<String> names) {}
+    /**
+     * What is read on any thread.
+     *
+     * @param discovered upstreams with model discovery by the models they list, the first of several
+     * @param ready the versions that are ready, of all models in the index
+     */
+    private record Published(
+            RepositoryIndex index, Map<String, Upstream> discovered, Map<String, List<String>> ready) {}
 
     /**
      * @param of the servers whose listings are waited for
      * @param since the oldest acceptable time of a listing
      */
     private record PendingIndex(Predicate<ServerRecord> of, long since, Consumer<RepositoryIndex> then) {}
-
-    /** @param model the name there; only one version of it if the target names one */
-    private record RenamedModel(String client, ModelRef model) {}
 
     /** With the models that were discovered before. */
     RepositoryIndexes(
@@ -76,10 +83,11 @@ final class RepositoryIndexes {
             LongSupplier nanoTime,
             RandomGenerator random) {
         this.records = records;
+        this.locations = locations;
         this.discovering = settings.discovering();
         this.before = new HashMap<>(settings.discovered());
         before.values().retainAll(discovering);
-        this.published = new Published(RepositoryIndex.of(List.of()), Map.copyOf(before), Set.copyOf(before.keySet()));
+        this.published = new Published(RepositoryIndex.of(List.of()), Map.copyOf(before), Map.of());
         this.requests = requests;
         this.limiter = limiter;
         this.nanoTime = nanoTime;
@@ -88,8 +96,8 @@ final class RepositoryIndexes {
             for (Target target : locations.of(ModelRef.of(name)).targets()) {
                 if (!target.model().name().equals(name)) {
                     renamed.computeIfAbsent(target.upstream(), upstream -> new HashMap<>())
-                            .computeIfAbsent(target.model().name(), there -> new ArrayList<>())
-                            .add(new RenamedModel(name, target.model()));
+                            .computeIfAbsent(target.model().name(), there -> new LinkedHashSet<>())
+                            .add(name);
                 }
             }
         }
@@ -110,9 +118,27 @@ final class RepositoryIndexes {
         return published.discovered();
     }
 
-    /** Whether a server lists a model of this name; on any thread. */
-    boolean lists(String model) {
-        return published.names().contains(model);
+    /** The names under which clients reach the models that servers list; on any thread. */
+    Set<String> names() {
+        return published.ready().keySet();
+    }
+
+    /**
+     * A model's metadata with all versions that clients may ask for, if the configuration chooses one for those who do
+     * not: its server then names only that one. On any thread.
+     */
+    ModelMetadata withVersions(ModelRef requested, ModelMetadata described) {
+        List<String> ready = published.ready().getOrDefault(requested.name(), List.of());
+        if (!requested.version().isEmpty()
+                || described.versions().containsAll(ready)
+                || locations.of(requested).targets().stream()
+                        .allMatch(target -> target.model().version().isEmpty())) {
+            return described;
+        }
+        Set<String> versions = new TreeSet<>(VersionOrder.ORDER);
+        versions.addAll(described.versions());
+        versions.addAll(ready);
+        return described.with(described.name(), List.copyOf(versions), described.platform());
     }
 
     void tick() {
@@ -218,20 +244,31 @@ final class RepositoryIndexes {
             before.values().removeIf(listed(servers)::contains);
             Map<String, Upstream> discovered = new HashMap<>(before);
             for (ServerRecord server : servers) {
-                if (server.listing != null) {
-                    listings.add(withClientNames(server, server.listing));
-                }
                 if (discovering.contains(server.upstream)) {
                     server.names.forEach(name -> discovered.putIfAbsent(name, server.upstream));
                 }
             }
-            Set<String> names = listings.stream()
-                    .filter(IndexListing.ListedModels.class::isInstance)
-                    .flatMap(listing -> ((IndexListing.ListedModels) listing).entries().stream())
-                    .map(IndexEntry::name)
-                    .collect(Collectors.toUnmodifiableSet());
-            published = new Published(RepositoryIndex.of(listings), Map.copyOf(discovered), names);
+            // Routes to discovered models follow from it.
+            published = new Published(published.index(), Map.copyOf(discovered), published.ready());
+            for (ServerRecord server : servers) {
+                if (server.listing != null) {
+                    listings.add(reachable(server, server.listing));
+                }
+            }
+            RepositoryIndex index = RepositoryIndex.of(listings);
+            published = new Published(index, published.discovered(), ready(index));
         }
+    }
+
+    private static Map<String, List<String>> ready(RepositoryIndex index) {
+        Map<String, List<String>> ready = new HashMap<>();
+        for (IndexEntry entry : index.entries(false)) {
+            List<String> versions = ready.computeIfAbsent(entry.name(), name -> new ArrayList<>(1));
+            if (entry.state() == ModelState.READY && !entry.version().isEmpty()) {
+                versions.add(entry.version());
+            }
+        }
+        return ready;
     }
 
     /** The upstreams that have listed their models. */
@@ -242,19 +279,20 @@ final class RepositoryIndexes {
                 .collect(Collectors.toSet());
     }
 
-    /** Adds entries for the client-side names of renamed models. */
-    private IndexListing withClientNames(ServerRecord server, IndexListing listing) {
-        Map<String, List<RenamedModel>> others = renamed.get(server.upstream);
-        if (others == null || !(listing instanceof IndexListing.ListedModels listed)) {
+    /** The models that calls can get to there, under the names that clients use for them. */
+    private IndexListing reachable(ServerRecord server, IndexListing listing) {
+        if (!(listing instanceof IndexListing.ListedModels listed)) {
             return listing;
         }
-        List<IndexEntry> entries = new ArrayList<>(listed.entries());
+        Map<String, Set<String>> others = renamed.getOrDefault(server.upstream, Map.of());
+        List<IndexEntry> entries = new ArrayList<>();
         for (IndexEntry entry : listed.entries()) {
-            for (RenamedModel other : others.getOrDefault(entry.name(), List.of())) {
-                if (other.model().version().isEmpty() || other.model().version().equals(entry.version())) {
-                    entries.add(entry.named(other.client()));
-                }
-            }
+            Set<String> clients = new LinkedHashSet<>(Set.of(entry.name()));
+            clients.addAll(others.getOrDefault(entry.name(), Set.of()));
+            clients.stream()
+                    .filter(name ->
+                            locations.lead(new ModelRef(name, entry.version()), server.upstream, entry.name()))
+                    .forEach(name -> entries.add(entry.named(name)));
         }
         return new IndexListing.ListedModels(listed.source(), entries);
     }

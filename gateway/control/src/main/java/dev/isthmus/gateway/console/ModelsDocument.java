@@ -4,6 +4,7 @@ import dev.isthmus.gateway.catalogue.IndexEntry;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.RouteDecision.TargetShare;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
@@ -13,7 +14,6 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -29,7 +29,6 @@ import org.jspecify.annotations.Nullable;
 /** What the page Models shows: routes, their targets and servers, and their traffic of the last minute. */
 final class ModelsDocument {
     private static final double NANOS = 1e9;
-    private static final String DISCOVERED = "discovered";
 
     private final RunningConfiguration running;
     private final @Nullable TrafficReading before;
@@ -99,33 +98,38 @@ final class ModelsDocument {
     /** A route, or a model without one of its own. */
     record ListedModel(String name, String kind, @Nullable Route route) {
         List<String> aliases() {
-            return route == null || kind.equals(DISCOVERED)
-                    ? List.of()
-                    : route.config().aliases();
+            return route == null ? List.of() : route.config().aliases();
         }
 
         Map<String, String> labels() {
-            return route == null || kind.equals(DISCOVERED)
-                    ? Map.of()
-                    : new TreeMap<>(route.config().versions());
+            return route == null ? Map.of() : new TreeMap<>(route.config().versions());
         }
     }
 
     private List<ListedModel> listed() {
-        Set<String> discovered = running.catalogue().discovered().keySet();
-        Set<String> others = new HashSet<>(discovered);
+        Set<String> others = new TreeSet<>(running.catalogue().discovered().keySet());
+        others.addAll(running.catalogue().listed());
         others.addAll(now.models().keySet());
         List<ListedModel> models = new ArrayList<>();
         for (Route route : running.routes().routes()) {
             models.add(new ListedModel(route.key(), ModelPattern.is(route.key()) ? "pattern" : "model", route));
             others.remove(route.key());
         }
-        for (String name : new TreeSet<>(others)) {
-            boolean found = discovered.contains(name);
-            Route route = found ? running.routes().find(ModelRef.of(name)) : null;
-            models.add(new ListedModel(name, found ? DISCOVERED : "not configured", route));
+        for (String name : others) {
+            Route route = running.routes().find(ModelRef.of(name));
+            models.add(new ListedModel(name, kind(route), route));
         }
         return models;
+    }
+
+    /** How the name of a model that is not configured by name is routed. */
+    private static String kind(@Nullable Route route) {
+        if (route == null) {
+            return "not configured";
+        }
+        return ModelPattern.is(route.key())
+                ? "by pattern"
+                : route.key().equals(RoutingTable.DEFAULT) ? "default upstream" : RoutingTable.DISCOVERED;
     }
 
     /** What was counted since the earlier reading. */

@@ -97,9 +97,9 @@ final class ManageBridge extends ForwardingReply {
     /** REST servers say 404 of a path that they do not have, too, as their frameworks do: without a model's name. */
     @Override
     public void fail(OipException failure) {
-        boolean single = manage.extension().fanOut() == FanOut.ONE_SERVER
-                || manage.extension().fanOut() == FanOut.ONE_READY_SERVER;
-        boolean noPath = single
+        FanOut fanOut = manage.extension().fanOut();
+        boolean noPath = fanOut != FanOut.EVERY_SERVER
+                && fanOut != FanOut.MERGED_INDEX
                 && converted
                 && !manage.json()
                 && failure.code() == ErrorCode.NOT_FOUND

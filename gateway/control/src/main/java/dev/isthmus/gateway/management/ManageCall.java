@@ -156,7 +156,14 @@ public final class ManageCall {
             return passed(call, manage, ofServer(manage), NO_MODEL, reply);
         }
         Upstream first = servers.getFirst().member().server();
-        if (servers.size() == 1 && !catalogue.renames() && RepositoryUpstreams.indexed(first)) {
+        if (servers.size() == 1
+                && !catalogue.renames()
+                && RepositoryUpstreams.indexed(first)
+                && locations
+                        .defaultUpstream()
+                        .map(Upstream::name)
+                        .filter(name -> !name.equals(first.name()))
+                        .isEmpty()) {
             return passed(call, manage, first, NO_MODEL, reply);
         }
         if (manage.resource().isEmpty()) {
@@ -263,14 +270,23 @@ public final class ManageCall {
 
     private RequestSink statistics(Call call, Operation.Manage manage, Reply reply) {
         String extension = manage.extension().advertisedName();
-        boolean allModels = manage.model().name().isEmpty();
-        List<FanOutTarget> servers = allModels
-                ? servers(catalogue.upstreams().stream()
-                        .filter(upstream -> upstream.extensions().contains(extension))
-                        .toList())
-                : servers(
-                        locations.of(manage.model()).targets(),
-                        upstream -> upstream.extensions().contains(extension));
+        List<FanOutTarget> servers;
+        if (manage.model().name().isEmpty()) {
+            servers = servers(catalogue.upstreams().stream()
+                    .filter(upstream -> upstream.extensions().contains(extension))
+                    .toList());
+        } else {
+            List<Target> able = locations.of(manage.model()).targets().stream()
+                    .filter(target -> target.upstream().extensions().isEmpty()
+                            || target.upstream().extensions().contains(extension))
+                    .toList();
+            if (able.isEmpty()) {
+                throw new OipException(
+                        ErrorCode.UNIMPLEMENTED,
+                        "the servers of model '" + manage.model().name() + "' do not serve " + extension);
+            }
+            servers = servers(able, target -> true);
+        }
         if (servers.isEmpty()) {
             return passed(call, manage, ofServer(manage), NO_MODEL, reply);
         }

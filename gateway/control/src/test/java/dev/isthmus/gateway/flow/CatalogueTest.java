@@ -261,6 +261,88 @@ class CatalogueTest {
         await().atMost(PATIENCE).until(() -> one.calls("ModelReady m") > 1);
     }
 
+    private static List<String> entries(Iterable<JsonNode> index) {
+        List<String> entries = new ArrayList<>();
+        index.forEach(each -> entries.add(
+                each.path("name").asText() + "/" + each.path("version").asText()));
+        return entries;
+    }
+
+    @Test
+    void index_hasOnlyModelsThatCallsCanGetTo() throws Exception {
+        one.with("m", "FP32").with("other", "FP32");
+        two.with("m", "FP32").with("hidden", "FP32").with("inner", "FP32");
+        Stage fleet = fleet(Map.of("m", model(target("a", null)), "outer", model(target("b", "inner"))), "a");
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(
+                                entries(JSON.readTree(post(fleet, "/v2/repository/index", "").text())))
+                        .containsExactly("m/1", "other/1", "outer/1"));
+        assertThat(entries(FleetStage.catalogue(fleet).indexDocument().path("models")))
+                .containsExactly("m/1", "other/1", "outer/1");
+    }
+
+    @Test
+    void index_ofOneServer_hasOnlyItsRoutedModels_besideADefaultUpstream() throws Exception {
+        one.with("m", "FP32").with("hidden", "FP32");
+        try (FakeRestServer bare = FakeRestServer.that((request, out) -> {
+            FakeRestServer.write(out, FakeRestServer.ok("{}"));
+            return true;
+        })) {
+            Stage fleet = fleet(
+                    Map.of("a", upstream(one), "b", TestConfigs.upstream(UpstreamProtocol.REST, bare.endpoint())),
+                    Map.of("m", model(target("a", null))),
+                    HealthConfig.DEFAULT,
+                    "b");
+            assertThat(entries(JSON.readTree(post(fleet, "/v2/repository/index", "").text())))
+                    .containsExactly("m/1");
+        }
+    }
+
+    @Test
+    void defaultVersion_doesNotHideTheOthers() throws Exception {
+        one.versions = List.of("1", "2");
+        one.with("m", "FP32");
+        Stage fleet = fleet(
+                Map.of("a", upstream(one)),
+                Map.of(
+                        "m", TestConfigs.with(model(target("a", null)), Map.of("defaultVersion", "1")),
+                        "n", TestConfigs.with(model(target("a", "m")), Map.of("defaultVersion", "1")),
+                        "o", model(version("a", "m", "2"))),
+                HealthConfig.DEFAULT);
+        assertThat(entries(JSON.readTree(post(fleet, "/v2/repository/index", "").text())))
+                .containsExactly("m/1", "m/2", "n/1", "n/2", "o/2");
+        for (String name : List.of("m", "n")) {
+            assertThat(JSON.readTree(get(fleet, "/v2/models/" + name).text()).path("versions"))
+                    .isEqualTo(JSON.readTree("[\"1\",\"2\"]"));
+        }
+        assertThat(JSON.readTree(get(fleet, "/v2/models/o").text()).path("versions"))
+                .isEqualTo(JSON.readTree("[\"2\"]"));
+    }
+
+    @Test
+    void statistics_ofAServerWithout_areUnimplemented_onBothProtocols() throws Exception {
+        try (FakeRestServer mlserver = FakeRestServer.that((request, out) -> {
+            boolean known = request.head().startsWith("GET /v2 ") || request.head().contains("/ready ");
+            FakeRestServer.write(
+                    out,
+                    known
+                            ? FakeRestServer.ok("{\"name\":\"mlserver\",\"version\":\"1.7.1\",\"extensions\":[]}")
+                            : "HTTP/1.1 404 No\r\nContent-Length: 22\r\n\r\n{\"detail\":\"Not Found\"}");
+            return true;
+        })) {
+            Stage fleet = fleet(
+                    Map.of("a", TestConfigs.upstream(UpstreamProtocol.REST, mlserver.endpoint())),
+                    Map.of("m", model(target("a", null))),
+                    HealthConfig.DEFAULT);
+            Http1Client.Response response = get(fleet, "/v2/models/m/stats");
+            assertThat(response.status()).as(response.text()).isEqualTo(501);
+            byte[] request =
+                    ModelStatisticsRequest.newBuilder().setName("m").build().toByteArray();
+            assertThat(grpc(fleet, "ModelStatistics", request).status().getCode())
+                    .isEqualTo(Status.Code.UNIMPLEMENTED);
+        }
+    }
+
     @Test
     void load_indexIsRequestedAgain() throws Exception {
         Stage fleet = fleet(Map.of("m", model(target("a", null), target("b", null))));

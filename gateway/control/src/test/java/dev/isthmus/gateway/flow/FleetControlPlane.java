@@ -76,7 +76,7 @@ final class FleetControlPlane implements ControlPlane {
 
     @Override
     public boolean lists(String model) {
-        return catalogue.lists(model);
+        return catalogue.listed().contains(model);
     }
 
     @Override

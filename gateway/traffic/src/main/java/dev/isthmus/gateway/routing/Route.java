@@ -99,6 +99,23 @@ public final class Route {
                 .collect(Collectors.toUnmodifiableSet());
     }
 
+    /**
+     * Whether requests can get to a model of an upstream, at least those for its version.
+     *
+     * @param requested the model's name for clients, and its version
+     * @param name its name there
+     */
+    public boolean reaches(ModelRef requested, Upstream upstream, String name) {
+        return Stream.concat(split.arms().stream(), Stream.ofNullable(fallback)).anyMatch(arm -> {
+            ModelRef served = arm.target(requested).model();
+            return arm.upstream() == upstream
+                    && served.name().equals(name)
+                    && (requested.version().isEmpty()
+                            || served.version().isEmpty()
+                            || served.version().equals(requested.version()));
+        });
+    }
+
     /** The distinct upstreams of all targets and of the fallback. */
     public List<Upstream> upstreams() {
         return upstreams;

@@ -82,6 +82,8 @@ public final class ServerCapabilities {
         LearnedCapabilities known = learned;
         return configured == null
                 && known.metadata != null
+                // All three have one.
+                && !known.metadata.name().isEmpty()
                 && Dialect.ofServer(known.metadata.name()) == Dialect.GENERIC
                 && Dialect.ofExtensions(known.metadata.extensions()) == Dialect.GENERIC;
     }

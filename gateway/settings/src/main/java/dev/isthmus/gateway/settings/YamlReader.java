@@ -34,6 +34,9 @@ final class YamlReader {
     private final Map<String, ConfigText> files = new LinkedHashMap<>();
     private final List<ConfigProblem> problems = new ArrayList<>();
     private int omitted;
+    private @Nullable ReadableNodes readable;
+    /** How many problems there were at that snapshot. */
+    private int readableProblems;
     private final Set<Node> wrong = Collections.newSetFromMap(new IdentityHashMap<>());
     private final IdentityHashMap<Node, String> references = new IdentityHashMap<>();
     private final HiddenValues hidden = new HiddenValues();
@@ -95,9 +98,13 @@ final class YamlReader {
         return hidden;
     }
 
-    /** A snapshot of the nodes read without problems so far. */
+    /** A snapshot of the nodes read without problems so far: the same one until there is a further problem. */
     ReadableNodes readableNodes() {
-        return new ReadableNodes(wrong);
+        if (readable == null || readableProblems != problems.size()) {
+            readable = new ReadableNodes(wrong);
+            readableProblems = problems.size();
+        }
+        return readable;
     }
 
     void problem(Node at, String what) {

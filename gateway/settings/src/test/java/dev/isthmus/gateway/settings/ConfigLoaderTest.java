@@ -592,16 +592,16 @@ class ConfigLoaderTest {
     /** Each used to be compared with all others. */
     @Test
     void manyProblems_areCounted() {
-        String upstreams = IntStream.range(0, 10_000)
+        String upstreams = IntStream.range(0, 3_000)
                 .mapToObj(i -> "  server-" + i + ": {protocol: grpc, endpoints: ['127.0.0.1:1']}\n")
                 .collect(Collectors.joining());
-        String models = IntStream.range(0, 10_000)
+        String models = IntStream.range(0, 3_000)
                 .mapToObj(i -> "  'a b " + i + "': {upstream: servers-" + i + "}\n")
                 .collect(Collectors.joining());
         List<String> problems = problems("upstreams:\n" + upstreams + "models:\n" + models);
         assertThat(problems).hasSize(1_001);
         assertThat(problems.getFirst()).contains("- did you mean 'server-");
-        assertThat(problems.getLast()).isEqualTo("19000 more problems");
+        assertThat(problems.getLast()).isEqualTo("2000 more problems");
     }
 
     @Test

@@ -10,7 +10,6 @@ import dev.isthmus.gateway.metrics.HistogramQuantile;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;

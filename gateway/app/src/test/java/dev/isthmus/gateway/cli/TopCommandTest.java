@@ -197,10 +197,12 @@ class TopCommandTest {
 
     @Test
     void quantile_beyondTheBuckets_isTheHighestBound() {
-        assertThat(FleetRates.quantile(new TreeMap<>(Map.of(1.0, 0.0, Double.POSITIVE_INFINITY, 4.0)), Double.NaN, 9, 0.5))
+        assertThat(FleetRates.quantile(
+                        new TreeMap<>(Map.of(1.0, 0.0, Double.POSITIVE_INFINITY, 4.0)), Double.NaN, 9, 0.5))
                 .isEqualTo(1);
         assertThat(FleetRates.quantile(new TreeMap<>(), 0, 0, 0.5)).isNaN();
-        assertThat(FleetRates.quantile(new TreeMap<>(Map.of(1.0, 0.0)), 0, 0, 0.5)).isNaN();
+        assertThat(FleetRates.quantile(new TreeMap<>(Map.of(1.0, 0.0)), 0, 0, 0.5))
+                .isNaN();
     }
 
     private static FleetSample sample(long seconds, double calls) {

@@ -147,8 +147,8 @@ class ServerErrorsTest {
                                         .findValuesAsText("errors"))
                                 .containsExactly("2", "2"));
                 await().atMost(PATIENCE)
-                        .untilAsserted(() ->
-                                assertThat(authorized(admin, "/problems")).contains("model_failing"));
+                        .untilAsserted(
+                                () -> assertThat(authorized(admin, "/problems")).contains("model_failing"));
             } finally {
                 channel.shutdownNow();
             }

@@ -31,6 +31,7 @@ final class CallTotals {
     private long limited;
     /** Calls that are timed: successful ones that are no streams. */
     private long timed;
+
     private double timedSeconds;
     /** Of the last minutes. */
     private double longestSeconds;

@@ -125,7 +125,9 @@ final class LimitProblems {
         return search.now().callers().entrySet().stream()
                 .map(each -> Map.entry(
                         each.getKey(),
-                        each.getValue().since(search.before().callers().get(each.getKey())).limited()))
+                        each.getValue()
+                                .since(search.before().callers().get(each.getKey()))
+                                .limited()))
                 .filter(each -> each.getValue() > 0)
                 .max(Map.Entry.comparingByValue())
                 .map(Map.Entry::getKey)

@@ -68,6 +68,7 @@ record MeterReading(
         private long calls;
         /** Most models have none. */
         private Map<ErrorCode, Long> failures = Map.of();
+
         private long mistakes;
 
         private void add(String label, long count) {
@@ -209,8 +210,7 @@ record MeterReading(
         if (timer.getId().getName().equals("isthmus.endpoint.requests")) {
             servers.merge(
                     new ServerKey(tag(timer, "upstream"), tag(timer, "endpoint")),
-                    ServerAttempts.of(
-                            tag(timer, "outcome"), (long) timer.count(), timer.totalTime(TimeUnit.SECONDS)),
+                    ServerAttempts.of(tag(timer, "outcome"), (long) timer.count(), timer.totalTime(TimeUnit.SECONDS)),
                     ServerAttempts::plus);
         }
     }

@@ -260,8 +260,9 @@ final class ServerProblems {
                 null,
                 "Model '" + model.name() + "'" + version + " is not ready any more on server " + server.label()
                         + " of upstream '" + server.upstream() + "'.",
-                "The server is ready and had the model before. Calls go to " + ProblemText.plural(others, "other server")
-                        + " that " + (others == 1 ? "has" : "have") + " it.",
+                "The server is ready and had the model before. Calls go to "
+                        + ProblemText.plural(others, "other server") + " that " + (others == 1 ? "has" : "have")
+                        + " it.",
                 "Find out from the log of this server who has unloaded it or why it failed, and load it again.",
                 "isthmus models",
                 ProblemText.page("models", "search", model.name()));

@@ -89,8 +89,8 @@ final class TrafficProblems {
                 .sorted(Comparator.comparingLong(
                         (Map.Entry<String, CallerCalls> each) -> -kind.applyAsLong(each.getValue())))
                 .limit(CALLERS)
-                .map(each -> "'" + each.getKey() + "' (" + number(kind.applyAsLong(each.getValue()), each.getValue())
-                        + ")")
+                .map(each ->
+                        "'" + each.getKey() + "' (" + number(kind.applyAsLong(each.getValue()), each.getValue()) + ")")
                 .collect(Collectors.joining(", "));
     }
 
@@ -117,8 +117,8 @@ final class TrafficProblems {
 
     private String reasons(String upstream) {
         return search.now().counters().keySet().stream()
-                .filter(key ->
-                        key.meter().equals(MeterReading.RETRIES) && key.subject().equals(upstream))
+                .filter(key -> key.meter().equals(MeterReading.RETRIES)
+                        && key.subject().equals(upstream))
                 .filter(key -> search.now().since(key, search.before()) > 0)
                 .map(key -> key.unit() + " " + search.now().since(key, search.before()))
                 .sorted()

@@ -418,8 +418,8 @@ class CatalogueTest {
     void metadata_serversDisagree_isReported() throws Exception {
         one.with("m", "FP32");
         two.with("m", "INT32");
-        Stage fleet = fleet(
-                Map.of("a", upstream(one, two)), Map.of("m", model(target("a", null))), HealthConfig.DEFAULT);
+        Stage fleet =
+                fleet(Map.of("a", upstream(one, two)), Map.of("m", model(target("a", null))), HealthConfig.DEFAULT);
         await().atMost(PATIENCE)
                 .until(() -> FleetStage.catalogue(fleet)
                                 .driftDocument()
@@ -432,8 +432,7 @@ class CatalogueTest {
         JsonNode models = FleetStage.catalogue(fleet).driftDocument().path("models");
         assertThat(models.path(0).path("name").asText()).isEqualTo("m");
         JsonNode drift = models.path(0).path("drift").path(0);
-        assertThat(drift.path("server").asText())
-                .isEqualTo(two.endpoint().authority());
+        assertThat(drift.path("server").asText()).isEqualTo(two.endpoint().authority());
         assertThat(drift.path("kind").asText()).isEqualTo("DATATYPE");
         assertThat(drift.path("said").asText()).isEqualTo("INT32");
     }

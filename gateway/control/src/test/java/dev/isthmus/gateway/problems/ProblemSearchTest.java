@@ -198,9 +198,8 @@ class ProblemSearchTest {
         assertThat(problem.severity()).isEqualTo(ProblemSeverity.CRITICAL);
         assertThat(problem.text()).isEqualTo("None of the 2 servers of upstream 'u' is ready.");
         assertThat(problem.cause())
-                .isEqualTo(
-                        "a:1: it did not respond within 1 s; b:1: it is left out for a while (ejected) because"
-                                + " calls to it failed. Models that only it serves: 'score'.");
+                .isEqualTo("a:1: it did not respond within 1 s; b:1: it is left out for a while (ejected) because"
+                        + " calls to it failed. Models that only it serves: 'score'.");
     }
 
     @Test
@@ -282,8 +281,7 @@ class ProblemSearchTest {
         assertThat(problems()).isEmpty();
         placed.add(new PlacedModel("u", "b:1", ModelRef.of(MODEL)));
         GatewayProblem problem = only(ProblemKind.MODEL_GONE);
-        assertThat(problem.text())
-                .isEqualTo("Model 'score' is not ready any more on server b:1 of upstream 'u'.");
+        assertThat(problem.text()).isEqualTo("Model 'score' is not ready any more on server b:1 of upstream 'u'.");
         assertThat(problem.cause()).endsWith("Calls go to 1 other server that has it.");
     }
 
@@ -325,7 +323,8 @@ class ProblemSearchTest {
                 .satisfies(problem -> {
                     assertThat(problem.kind()).isEqualTo(ProblemKind.CACHE_MISSES);
                     assertThat(problem.text())
-                            .isEqualTo("The cache of model 'score' answers 10 % of its requests; before it answered 80 %.");
+                            .isEqualTo(
+                                    "The cache of model 'score' answers 10 % of its requests; before it answered 80 %.");
                 });
     }
 
@@ -339,7 +338,8 @@ class ProblemSearchTest {
                 .isEqualTo("The gateway is busy: its event loops run 45 ms late in the mean.");
         count("isthmus.upstream.rejected", 5, "upstream", "u", "reason", "queue");
         count("isthmus.principal.requests", 60, "principal", "batch", "result", "ok");
-        assertThat(problems()).filteredOn(each -> each.kind() == ProblemKind.LIMIT_REACHED)
+        assertThat(problems())
+                .filteredOn(each -> each.kind() == ProblemKind.LIMIT_REACHED)
                 .singleElement()
                 .satisfies(problem -> assertThat(problem.cause())
                         .endsWith("Most calls come from 'batch' (60 calls). The gateway itself is busy, which"

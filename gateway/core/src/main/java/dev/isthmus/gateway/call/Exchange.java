@@ -331,7 +331,9 @@ public final class Exchange extends ExchangeState implements Reply {
         // That its last response was the last one, a server may say only later.
         boolean answered = stream != null && failure == null && respondedNanos != CallContext.NOT_YET;
         if (context.ended(answered ? respondedNanos : layers.now())) {
-            notify(stream == null ? layers.ended : layers.messageEnded, stream == null ? Layer::ended : Layer::messageEnded);
+            notify(
+                    stream == null ? layers.ended : layers.messageEnded,
+                    stream == null ? Layer::ended : Layer::messageEnded);
         }
     }
 }

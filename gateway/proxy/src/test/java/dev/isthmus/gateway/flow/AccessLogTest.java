@@ -152,12 +152,14 @@ class AccessLogTest {
         }
         List<JsonNode> lines = lines(3);
         assertThat(lines).extracting(each -> each.path("operation").asText()).containsOnly("infer_stream");
-        assertThat(lines).extracting(each -> each.path("code").asText()).containsExactly(
-                "UNAVAILABLE", "NOT_FOUND", "OK");
+        assertThat(lines)
+                .extracting(each -> each.path("code").asText())
+                .containsExactly("UNAVAILABLE", "NOT_FOUND", "OK");
         assertThat(lines).extracting(each -> each.path("model").asText()).containsExactly("lost", "unknown", "");
         assertThat(lines.getFirst().path("upstream").asText()).isEqualTo("gone");
-        assertThat(lines).extracting(each -> each.path("request_id").asText()).containsOnly(
-                lines.getLast().path("request_id").asText());
+        assertThat(lines)
+                .extracting(each -> each.path("request_id").asText())
+                .containsOnly(lines.getLast().path("request_id").asText());
     }
 
     @Test

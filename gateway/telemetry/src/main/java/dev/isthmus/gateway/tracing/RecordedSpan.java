@@ -139,12 +139,7 @@ final class RecordedSpan implements TraceSpan {
 
     /** A message of this call, a stream, has ended. */
     void messageEnded(CallContext message) {
-        new RecordedSpan(
-                        trace,
-                        HexIds.random64(),
-                        trace.context(spanId),
-                        SpanSubject.OF_MESSAGE,
-                        message.startNanos())
+        new RecordedSpan(trace, HexIds.random64(), trace.context(spanId), SpanSubject.OF_MESSAGE, message.startNanos())
                 .ended(message);
     }
 

@@ -16,7 +16,8 @@ class HistogramQuantileTest {
 
     private static double[] counts(double[] values) {
         return Arrays.stream(BOUNDS)
-                .map(bound -> Arrays.stream(values).filter(value -> value <= bound).count())
+                .map(bound ->
+                        Arrays.stream(values).filter(value -> value <= bound).count())
                 .toArray();
     }
 
@@ -48,7 +49,8 @@ class HistogramQuantileTest {
 
     @Test
     void valuesOfAllBuckets_areInterpolated() {
-        double[] values = DoubleStream.iterate(0.05, value -> value + 0.1).limit(1000).toArray();
+        double[] values =
+                DoubleStream.iterate(0.05, value -> value + 0.1).limit(1000).toArray();
         assertThat(of(0.5, values)).isCloseTo(50, within(0.5));
         assertThat(of(0.95, values)).isCloseTo(95, within(0.5));
     }

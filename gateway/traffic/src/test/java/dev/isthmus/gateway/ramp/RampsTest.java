@@ -319,8 +319,9 @@ class RampsTest {
         calls("stable", 50, 0, 10);
         passes(MINUTE);
         assertThat(report().held())
-                .isEqualTo("max_latency_ratio needs more successful calls of the other targets, for their p95; they have"
-                        + " had 50");
+                .isEqualTo(
+                        "max_latency_ratio needs more successful calls of the other targets, for their p95; they have"
+                                + " had 50");
         calls("stable", 100, 0, 10);
         passes(1);
         assertThat(report().step()).isEqualTo(1);

@@ -9,6 +9,7 @@ final class ReplicaCounts {
     private final DurationSum[] requests = sums(CallOutcome.values().length);
     /** Those of the requests that were messages of streams. */
     private final AtomicLongArray streamed = new AtomicLongArray(CallOutcome.values().length);
+
     private final DurationSum[] checks = sums(CheckResult.values().length);
 
     private final LongAdder boundErrors = new LongAdder();

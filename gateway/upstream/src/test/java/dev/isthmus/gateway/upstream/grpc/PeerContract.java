@@ -228,7 +228,8 @@ public abstract class PeerContract {
         StreamReply reply = new StreamReply(3);
         UpstreamStream stream = open(call("flood"), reply);
         bench.loop()
-                .execute(() -> stream.send(bench.call(), MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(1, 1)))));
+                .execute(() -> stream.send(
+                        bench.call(), MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(1, 1)))));
         await().atMost(Duration.ofSeconds(20)).until(() -> reply.messages.size() == 3);
         bench.loop().submit(stream::cancel).get(20, TimeUnit.SECONDS);
         assertThat(infer(bench.call(), random(5, 5)).protobuf()).hasSize(5);
@@ -240,7 +241,8 @@ public abstract class PeerContract {
         StreamReply reply = new StreamReply(Integer.MAX_VALUE);
         UpstreamStream stream = open(call("fail"), reply);
         bench.loop()
-                .execute(() -> stream.send(bench.call(), MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(9, 1)))));
+                .execute(() -> stream.send(
+                        bench.call(), MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(9, 1)))));
         assertThat(reply.outcome()).isEqualTo("FAILED_PRECONDITION: 50% of \"é\"\n");
         assertThat(reply.messages).containsExactly(random(9, 1));
     }

@@ -109,7 +109,7 @@ final class TrafficProblems {
                 Map.of("upstream", upstream),
                 share,
                 ProblemText.percent(share) + " of the attempts at servers of upstream '" + upstream + "' are retries.",
-                ProblemText.plural(retries, "retry").replace("retrys", "retries") + " in the last minute: "
+                ProblemText.plural(retries, "attempt") + " in the last minute were retries: "
                         + reasons(upstream) + ". They add to the load of its servers.",
                 "Look for the server that fails first. Less of retry.budget in this upstream limits the load.",
                 ProblemText.page("servers", "search", upstream));

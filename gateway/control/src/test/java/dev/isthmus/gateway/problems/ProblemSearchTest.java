@@ -306,7 +306,7 @@ class ProblemSearchTest {
         count("isthmus.upstream.retries", 21, "upstream", "u", "reason", "unavailable");
         GatewayProblem problem = only(ProblemKind.RETRIES);
         assertThat(problem.text()).isEqualTo("40 % of the attempts at servers of upstream 'u' are retries.");
-        assertThat(problem.cause()).startsWith("40 retries in the last minute: lost 19, unavailable 21.");
+        assertThat(problem.cause()).startsWith("40 attempts in the last minute were retries: lost 19, unavailable 21.");
     }
 
     @Test

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A call is any request of a client. A request that is one message of a stream ({@code ModelStreamInfer}) has an
  * exchange and a context of its own, whose {@link Exchange#stream()} is that of the stream: it passes {@link #open} to
- * {@link #finished} and {@link #messageEnded}, but for {@link #message} and {@link #failure}, which see what the client gets on the exchange of the
- * stream.
+ * {@link #finished} and {@link #messageEnded}, but for {@link #message} and {@link #failure}, which see what the client
+ * gets on the exchange of the stream.
  *
  * <p>Methods run on the event loop of the call and must not block. An {@link OipException} refuses the call; any other
  * exception ends it with INTERNAL, and is logged and counted with the layer's name.

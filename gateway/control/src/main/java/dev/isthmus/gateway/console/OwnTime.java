@@ -5,9 +5,9 @@ import dev.isthmus.gateway.settings.ModelConfig;
 
 /**
  * The gateway's own part of the time from a complete request to the first response: what is left without the tries at
- * servers and the waits in queues. It has validation, transcoding, waits for a connection, and pauses between tries. Models of the local
- * backend run in the gateway and are left out. Copies for shadows are subtracted with their whole time,
- * which makes the rest a little too long.
+ * servers and the waits in queues. It has validation, transcoding, waits for a connection, and pauses between tries.
+ * Models of the local backend run in the gateway and are left out. Copies for shadows are subtracted with their whole
+ * time, which makes the rest a little too long.
  *
  * @param waitSeconds from complete requests to first responses, of models on servers
  * @param waits how many of them

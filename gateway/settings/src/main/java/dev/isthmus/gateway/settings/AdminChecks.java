@@ -83,7 +83,8 @@ final class AdminChecks {
 
     private void oidc(OidcConfig oidc) {
         String what = "admin: oidc: ";
-        if (checks.readable(oidc, "issuer") && (!SecureUrl.isSecure(oidc.issuer()) || oidc.issuer().contains("?"))) {
+        if (checks.readable(oidc, "issuer")
+                && (!SecureUrl.isSecure(oidc.issuer()) || oidc.issuer().contains("?"))) {
             yaml.problem(
                     positions.of(oidc, "issuer"),
                     what + "issuer: an https URL without a query, or http on loopback, is expected, got '"

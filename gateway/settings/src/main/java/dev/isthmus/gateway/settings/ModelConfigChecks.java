@@ -214,11 +214,10 @@ final class ModelConfigChecks {
     }
 
     private void ramp(String what, ModelConfig model, RampConfig ramp, Set<String> labels) {
-        if (named(model)) {
-            named(positions.of(ramp, "target"), what + ": target", ramp.target(), labels);
-        }
         if (labels.size() < 2 && named(model)) {
             yaml.problem(positions.of(ramp), what + ": two or more targets are expected, got " + labels.size());
+        } else if (named(model)) {
+            named(positions.of(ramp, "target"), what + ": target", ramp.target(), labels);
         }
         double before = 0;
         for (int i = 0; i < ramp.steps().size(); i++) {

@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.DumperOptions;
@@ -60,14 +61,22 @@ final class SectionReader {
     private <R extends Record> R read(Class<R> type, Node node, String what, boolean complete) {
         String named = what.isEmpty() ? "the configuration" : what;
         List<ConfigKey> keys = ConfigKey.of(type);
-        Map<String, Node> given = yaml.object(
-                node, named, keys.stream().flatMap(ConfigKey::names).collect(Collectors.toSet()), meant(keys, node));
+        Set<String> known = keys.stream().flatMap(ConfigKey::names).collect(Collectors.toSet());
+        Map<String, Node> given = yaml.object(node, named, known, meant(keys, node));
+        Set<String> misspelled = given.keySet().stream()
+                .filter(key -> !known.contains(key))
+                .map(key -> NearestName.of(key, known))
+                .collect(Collectors.toSet());
         @Nullable Object[] values = new @Nullable Object[keys.size()];
         for (int i = 0; i < values.length; i++) {
             ConfigKey key = keys.get(i);
             Node at = given.get(key.name());
             putDefaults(key, given, what);
-            if (at == null && complete && key.required() && (node instanceof MappingNode || YamlReader.isNull(node))) {
+            if (at == null
+                    && complete
+                    && key.required()
+                    && !misspelled.contains(key.name())
+                    && (node instanceof MappingNode || YamlReader.isNull(node))) {
                 yaml.problem(node, named + ": '" + key.name() + "' is missing");
             }
             Object value = value(key, at, given, node, what);
@@ -78,7 +87,7 @@ final class SectionReader {
         return section;
     }
 
-    /** What may be meant by a text in place of a section: the value of its first key. */
+    /** What may be meant by a text in place of a section: the value of its first required key, or of its first. */
     private String meant(List<ConfigKey> keys, Node node) {
         if (keys.isEmpty()
                 || !(node instanceof ScalarNode text)
@@ -86,7 +95,7 @@ final class SectionReader {
                 || yaml.reference(node) != null) {
             return "";
         }
-        ConfigKey first = keys.getFirst();
+        ConfigKey first = keys.stream().filter(ConfigKey::required).findFirst().orElse(keys.getFirst());
         String value = switch (first.shape()) {
             case Scalar scalar when scalar.read().apply(text.getValue()) != null -> text.getValue();
             case Choice choice -> NearestName.of(text.getValue(), choice.names());

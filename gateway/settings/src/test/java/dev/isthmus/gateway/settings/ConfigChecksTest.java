@@ -20,6 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Problems between sections that are valid individually. */
 class ConfigChecksTest {
@@ -266,9 +267,7 @@ class ConfigChecksTest {
                 arguments(
                         model("versions: {stable: '1'}, default_version: stabel"),
                         "or a label of 'versions' is expected, got 'stabel' - did you mean 'stable'?"),
-                arguments(
-                        split("rules: [{headers: {x: y}, target: c}]"),
-                        "rule: target: no target is named 'c'"),
+                arguments(split("rules: [{headers: {x: y}, target: c}]"), "rule: target: no target is named 'c'"),
                 arguments(model("rules: [{headers: {x: y}, target: c}]"), "no target is named 'c'"),
                 arguments(model("version: a/b"), "model 'm': version 'a/b': 1 to 255 bytes are expected"),
                 arguments(model("model: '..'"), "model 'm': model '..': 1 to 255 bytes are expected"),
@@ -426,6 +425,7 @@ class ConfigChecksTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
             models: {m: {upstream: local, fallback: local}}          | an object is expected, got 'local' - did you mean '{upstream: local}'?
+            models: {m: {targets: [local]}}                          | an object is expected, got 'local' - did you mean '{upstream: local}'?
             models: {m: {upstream: local, sticky: x-user}}           | an object is expected, got 'x-user' - did you mean '{header: x-user}'?
             models: {m: {upstream: local, batching: {max_queue_delay: 5}}} | did you mean 'max_queue_delay_microseconds'?
             upstream_defaults: {balance: round-robin}                | an object is expected, got 'round-robin' - did you mean '{policy: round_robin}'?
@@ -440,15 +440,23 @@ class ConfigChecksTest {
         assertThat(problems("{" + section + ", " + LOCAL + "}")).anyMatch(each -> each.endsWith(problem));
     }
 
-    @Test
-    void textInPlaceOfASection_isOneProblem() {
-        assertThat(problems("{models: {m: {upstream: local, fallback: local}}, " + LOCAL + "}"))
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "fallback: local",
+                "shadow: [local]",
+                "shadow: [{upstrem: local}]",
+                "ramp: {target: other}",
+            })
+    void followUpsOfAProblem_areNotReported(String key) {
+        assertThat(problems("{models: {m: {upstream: local, " + key + "}}, " + LOCAL + "}"))
                 .hasSize(1);
     }
 
     @ParameterizedTest
     @CsvSource({"1.1", "xyz", "gpu:0"})
     void nearestName_isNoOtherNumber(String got) {
-        assertThat(NearestName.suggestion(got, List.of("1.2", "1.3", "top", "gpu:1"))).isEmpty();
+        assertThat(NearestName.suggestion(got, List.of("1.2", "1.3", "top", "gpu:1")))
+                .isEmpty();
     }
 }

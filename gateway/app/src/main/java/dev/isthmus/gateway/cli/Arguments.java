@@ -50,7 +50,8 @@ final class Arguments {
                     .parse(options, args.toArray(String[]::new));
         } catch (MissingArgumentException e) {
             Option option = e.getOption();
-            throw new UsageException(CommandOptions.name(option) + ": " + option.getArgName() + " is expected after it");
+            throw new UsageException(
+                    CommandOptions.name(option) + ": " + option.getArgName() + " is expected after it");
         } catch (UnrecognizedOptionException e) {
             throw new UsageException("unknown option '" + e.getOption() + "'" + suggestion(command, e.getOption()));
         } catch (ParseException e) {

@@ -96,8 +96,7 @@ final class FleetCommands {
             }
             return servers.valueStream()
                     .filter(each -> isOf(subject, "upstream", each.path("upstream"))
-                            && (each.path("server").asText().isEmpty()
-                                    || isOf(subject, "server", each.path("server"))))
+                            && (each.path("server").asText().isEmpty() || isOf(subject, "server", each.path("server"))))
                     .flatMap(each -> each.path("last").valueStream())
                     .filter(error -> isOf(subject, "model", error.path("route")))
                     .max(Comparator.comparing(error -> error.path("time").asText()))
@@ -141,10 +140,7 @@ final class FleetCommands {
     /** Lists where servers of a model describe it differently. */
     static RemoteCommand drift() {
         return new RemoteCommand(
-                "drift",
-                "Lists where the servers of a model describe it differently.",
-                "/drift",
-                FleetCommands::drift);
+                "drift", "Lists where the servers of a model describe it differently.", "/drift", FleetCommands::drift);
     }
 
     private static void drift(JsonNode document, Console console) {

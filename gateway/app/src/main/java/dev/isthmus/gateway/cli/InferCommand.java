@@ -32,9 +32,7 @@ final class InferCommand extends NamedCommand {
             "FILE",
             "The request: the JSON that a REST client would post; by default an example from the model's metadata.");
     private static final Option URL = CommandOptions.valued(
-            "url",
-            "URL",
-            "The gateway, or another server: HOST:PORT or a URL; default " + DEFAULT_URL + ".");
+            "url", "URL", "The gateway, or another server: HOST:PORT or a URL; default " + DEFAULT_URL + ".");
     private static final Option GRPC = CommandOptions.flag("grpc", "Send the request over gRPC; over REST otherwise.");
     private static final Option COUNT =
             CommandOptions.valued("n", "count", "N", "Send it N times; print shares and latencies, not the response.");

@@ -30,8 +30,8 @@ final class ValidateRequestCommand extends NamedCommand {
 
     private static final Option FILE =
             CommandOptions.valued("f", "file", "FILE", "The request: the JSON that a REST client would post.");
-    private static final Option URL = CommandOptions.valued(
-            "url", "URL", "The gateway: HOST:PORT or a URL; default " + DEFAULT_URL + ".");
+    private static final Option URL =
+            CommandOptions.valued("url", "URL", "The gateway: HOST:PORT or a URL; default " + DEFAULT_URL + ".");
     private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
 
     ValidateRequestCommand() {

@@ -307,9 +307,7 @@ public final class RouteExplanation {
                     + (decision.key() != null
                             ? hash(model, decision, "")
                             : "this call has none, so "
-                                    + (decision.ruled()
-                                            ? "only the rule applies"
-                                            : "the target is chosen at random")));
+                                    + (decision.ruled() ? "only the rule applies" : "the target is chosen at random")));
         }
     }
 

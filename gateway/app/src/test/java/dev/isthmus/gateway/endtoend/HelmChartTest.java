@@ -111,13 +111,7 @@ class HelmChartTest {
         String policy = "templates/networkpolicy.yaml";
         assertThat(template("--show-only", policy, "--set", enabled).text())
                 .contains("- ports: [{ port: admin }]\n      from:\n        - podSelector: {}\n");
-        assertThat(template(
-                                "--show-only",
-                                policy,
-                                "--set",
-                                enabled,
-                                "--set-json",
-                                "networkPolicy.metricsFrom=[]")
+        assertThat(template("--show-only", policy, "--set", enabled, "--set-json", "networkPolicy.metricsFrom=[]")
                         .text())
                 .contains("port: http")
                 .doesNotContain("port: admin");

@@ -46,8 +46,8 @@ public final class ManagementAudit implements Layer {
 
     private void record(CallContext call, Operation.Manage manage) {
         Principal caller = call.principal();
-        AuditActor actor =
-                new AuditActor(ActorKind.CALLER, caller.name(), "", "", Objects.requireNonNullElse(call.peerText(), ""));
+        AuditActor actor = new AuditActor(
+                ActorKind.CALLER, caller.name(), "", "", Objects.requireNonNullElse(call.peerText(), ""));
         ErrorCode code = call.code();
         log.record(
                 actor,

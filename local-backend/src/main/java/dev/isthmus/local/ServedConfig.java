@@ -19,7 +19,6 @@ import dev.isthmus.proto.config.ModelVersionPolicy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /** A loaded model's effective configuration, including defaults, in Triton's form. */
 final class ServedConfig {
@@ -43,14 +42,19 @@ final class ServedConfig {
                     .setName(input.name())
                     .setDataType(type(input))
                     .addAllDims(dims(input.shape(), batches));
-            reshape(settings.inputs(), input, batches).ifPresent(built::setReshape);
+            config(settings.inputs(), input).ifPresent(file -> {
+                built.setAllowRaggedBatch(file.ragged());
+                reshape(file, batches).ifPresent(built::setReshape);
+            });
         }
         for (TensorMetadata output : model.outputs()) {
             ModelOutput.Builder built = config.addOutputBuilder()
                     .setName(output.name())
                     .setDataType(type(output))
                     .addAllDims(dims(output.shape(), batches));
-            reshape(settings.outputs(), output, batches).ifPresent(built::setReshape);
+            config(settings.outputs(), output)
+                    .flatMap(file -> reshape(file, batches))
+                    .ifPresent(built::setReshape);
         }
         Duration delay = settings.maxQueueDelay();
         if (delay != null) {
@@ -64,15 +68,19 @@ final class ServedConfig {
         return config.build();
     }
 
-    private static Optional<ModelTensorReshape> reshape(
-            List<TensorConfig> configured, TensorMetadata tensor, boolean batches) {
+    private static Optional<TensorConfig> config(List<TensorConfig> configured, TensorMetadata tensor) {
         return configured.stream()
                 .filter(each -> each.metadata().name().equals(tensor.name()))
-                .flatMap(each -> Stream.ofNullable(each.reshape()))
-                .map(shape -> ModelTensorReshape.newBuilder()
-                        .addAllShape(dims(shape, batches))
-                        .build())
                 .findFirst();
+    }
+
+    private static Optional<ModelTensorReshape> reshape(TensorConfig file, boolean batches) {
+        Shape shape = file.reshape();
+        return shape == null || file.ragged()
+                ? Optional.empty()
+                : Optional.of(ModelTensorReshape.newBuilder()
+                        .addAllShape(dims(shape, batches))
+                        .build());
     }
 
     private static ModelParameter text(String value) {

@@ -109,6 +109,10 @@ class ConfiguredTensorsTest {
                 """);
         try (LocalBackend backend = models.explicit("m")) {
             assertThat(output(backend, 1, 3)).isEqualTo(Shape.of(0));
+            var config = backend.config(M).orElseThrow();
+            assertThat(config.getInput(0).getAllowRaggedBatch()).isTrue();
+            assertThat(config.getInput(0).hasReshape()).isFalse();
+            assertThat(config.hasDynamicBatching()).isTrue();
         }
     }
 

@@ -170,8 +170,7 @@ final class ConfigPbtxt {
     }
 
     private @Nullable Duration delay() {
-        // The elements of several ragged requests could not be told apart.
-        if (!config.hasDynamicBatching() || config.getInputList().stream().anyMatch(ModelInput::getAllowRaggedBatch)) {
+        if (!config.hasDynamicBatching()) {
             return null;
         }
         long micros = config.getDynamicBatching().getMaxQueueDelayMicroseconds();
@@ -209,7 +208,8 @@ final class ConfigPbtxt {
         TensorMetadata metadata = tensor("input", input.getName(), input.getDataType(), input.getDimsList());
         if (input.getAllowRaggedBatch()) {
             ignored.add("input.allow_ragged_batch");
-            return new TensorConfig(metadata, config.getMaxBatchSize() > 0 ? Shape.of(-1) : null);
+            boolean batches = config.getMaxBatchSize() > 0;
+            return new TensorConfig(metadata, batches ? Shape.of(-1) : null, batches);
         }
         return input.hasReshape()
                 ? reshaped("input", metadata, input.getDimsList(), input.getReshape())

@@ -12,10 +12,15 @@ import org.jspecify.annotations.Nullable;
  *
  * @param metadata as clients see it, including the batch dimension
  * @param reshape its shape in the model if that is another one of as many elements; the variable extents of both are the
- *     same in this order. If the model has one dimension for several variable ones, it is all of the elements
+ *     same in this order
+ * @param ragged whether {@code reshape} is one dimension for all elements, of several requests even: only the model could
+ *     tell them apart
  */
-public record TensorConfig(
-        TensorMetadata metadata, @Nullable Shape reshape) {
+public record TensorConfig(TensorMetadata metadata, @Nullable Shape reshape, boolean ragged) {
+
+    public TensorConfig(TensorMetadata metadata, @Nullable Shape reshape) {
+        this(metadata, reshape, false);
+    }
 
     /** Its shape in the model. */
     Shape inModel() {
@@ -27,7 +32,7 @@ public record TensorConfig(
         if (reshape == null) {
             return given;
         }
-        return isFlat(reshape) ? Shape.of(given.elementCount()) : view(given, metadata.shape(), reshape);
+        return ragged ? Shape.of(given.elementCount()) : view(given, metadata.shape(), reshape);
     }
 
     /**
@@ -49,11 +54,6 @@ public record TensorConfig(
                     "output '" + metadata.name() + "': shape " + reshape + " is configured, the model gives " + given);
         }
         return view(given, reshape, metadata.shape());
-    }
-
-    /** The elements of a ragged batch, one request's after the other's. */
-    private static boolean isFlat(Shape shape) {
-        return shape.rank() == 1 && shape.extent(0) < 0;
     }
 
     private static Shape view(Shape given, Shape from, Shape to) {

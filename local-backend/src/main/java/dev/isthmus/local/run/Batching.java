@@ -3,6 +3,7 @@ package dev.isthmus.local.run;
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.repository.Declaration;
 import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.local.repository.TensorConfig;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import java.time.Duration;
@@ -28,7 +29,9 @@ record Batching(int maxRows, long delayNanos) {
     static @Nullable Batching of(OnnxModel model) {
         ModelSettings settings = model.settings();
         Duration delay = settings.maxQueueDelay();
-        if (delay == null || settings.maxBatchSize() <= 1) {
+        if (delay == null
+                || settings.maxBatchSize() <= 1
+                || settings.inputs().stream().anyMatch(TensorConfig::ragged)) {
             return null;
         }
         Optional<TensorMetadata> unsupported = Stream.concat(model.inputs().stream(), model.outputs().stream())

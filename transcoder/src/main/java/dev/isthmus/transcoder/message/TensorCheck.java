@@ -83,8 +83,7 @@ public record TensorCheck(ErrorCode code, String kind) {
         try {
             return Math.multiplyExact(elementCount(tensor, shape), type.size());
         } catch (ArithmeticException e) {
-            throw new OipException(
-                    code, where(tensor) + "shape " + shape + " has more bytes than can be counted", e);
+            throw new OipException(code, where(tensor) + "shape " + shape + " has more bytes than can be counted", e);
         }
     }
 

@@ -23,19 +23,16 @@ public record WireLimits(
     public static final WireLimits DEFAULT = new WireLimits(64L << 20, 64, 1 << 20, 256, 4096, 1024, false);
 
     public WireLimits withBodyBytes(long bytes) {
-        return new WireLimits(
-                bytes, jsonDepth, numberLength, nameBytes, tensors, parameters, sharedMemory);
+        return new WireLimits(bytes, jsonDepth, numberLength, nameBytes, tensors, parameters, sharedMemory);
     }
 
     public WireLimits withTensors(int max) {
-        return new WireLimits(
-                bodyBytes, jsonDepth, numberLength, nameBytes, max, parameters, sharedMemory);
+        return new WireLimits(bodyBytes, jsonDepth, numberLength, nameBytes, max, parameters, sharedMemory);
     }
 
     public WireLimits withSharedMemory(boolean allowed) {
         return allowed == sharedMemory
                 ? this
-                : new WireLimits(
-                        bodyBytes, jsonDepth, numberLength, nameBytes, tensors, parameters, allowed);
+                : new WireLimits(bodyBytes, jsonDepth, numberLength, nameBytes, tensors, parameters, allowed);
     }
 }

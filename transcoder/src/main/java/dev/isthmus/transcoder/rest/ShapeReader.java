@@ -52,13 +52,15 @@ final class ShapeReader implements ValueReader {
             number.read(json.window(), json.tokenStart(), json.tokenEnd());
         }
         if (token != JsonToken.NUMBER || number.hasFraction() || !number.isInteger(true, 64)) {
-            throw tensor.check().failure(
-                    tensor.name(),
-                    "shape: integers are expected, got "
-                            + (token == JsonToken.NUMBER ? number.shown() : token.toString()));
+            throw tensor.check()
+                    .failure(
+                            tensor.name(),
+                            "shape: integers are expected, got "
+                                    + (token == JsonToken.NUMBER ? number.shown() : token.toString()));
         }
         if (rank == Shape.MAX_RANK) {
-            throw tensor.check().failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are accepted");
+            throw tensor.check()
+                    .failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are accepted");
         }
         if (rank == extents.length) {
             extents = Arrays.copyOf(extents, 2 * rank);

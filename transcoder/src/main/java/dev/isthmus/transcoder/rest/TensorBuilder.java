@@ -149,9 +149,9 @@ final class TensorBuilder {
             updateHeld();
         } else if (!shared() && type.fixedSize() && check().byteSize(name, type, extents) != binarySize) {
             throw check().failure(
-                    name,
-                    "shape " + extents + " of " + type + " needs " + check().byteSize(name, type, extents)
-                            + " bytes, got a binary_data_size of " + binarySize);
+                            name,
+                            "shape " + extents + " of " + type + " needs " + check().byteSize(name, type, extents)
+                                    + " bytes, got a binary_data_size of " + binarySize);
         }
     }
 
@@ -163,9 +163,9 @@ final class TensorBuilder {
         int sources = (reader == null ? 0 : 1) + (binarySize < 0 ? 0 : 1) + (shared() ? 1 : 0);
         if (sources != 1) {
             throw check().failure(
-                    name,
-                    "one of data, binary_data_size and shared_memory_region is expected, got "
-                            + (sources == 0 ? "none" : sources));
+                            name,
+                            "one of data, binary_data_size and shared_memory_region is expected, got "
+                                    + (sources == 0 ? "none" : sources));
         }
     }
 

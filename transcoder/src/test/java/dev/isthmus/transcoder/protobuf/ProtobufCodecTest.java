@@ -106,7 +106,8 @@ class ProtobufCodecTest {
             Map<String, InferParameter> sent =
                     ModelInferRequest.parseFrom(ByteBufUtil.getBytes(written)).getParametersMap();
             written.release();
-            InferParameter int64 = InferParameter.newBuilder().setInt64Param(bits).build();
+            InferParameter int64 =
+                    InferParameter.newBuilder().setInt64Param(bits).build();
             InferParameter uint64 = dialect == Dialect.MLSERVER
                     ? InferParameter.newBuilder()
                             .setStringParam(Long.toUnsignedString(bits))

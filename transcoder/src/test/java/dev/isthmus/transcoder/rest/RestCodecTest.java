@@ -245,20 +245,19 @@ class RestCodecTest {
                 "{\"parameters\":{\"content_type\":\"b64\"},\"inputs\":[{%s}]}"
             })
     void base64_isDecodedOnce(String pattern) {
-        String members =
-                "\"name\":\"x\",\"shape\":[2],\"datatype\":\"BYTES\",\"data\":[\"YWJjZA==\",\"//4=\"]";
+        String members = "\"name\":\"x\",\"shape\":[2],\"datatype\":\"BYTES\",\"data\":[\"YWJjZA==\",\"//4=\"]";
         RestRequest read = read(pattern.formatted(members));
         for (Dialect dialect : Dialect.values()) {
             InferRequest sent = read.retained(ALLOCATOR, dialect);
             Tensor tensor = sent.inputs().get(0);
-            Samples text = new Samples(DataType.BYTES, "", elements("YWJjZA==".getBytes(UTF_8), "//4=".getBytes(UTF_8)));
+            Samples text =
+                    new Samples(DataType.BYTES, "", elements("YWJjZA==".getBytes(UTF_8), "//4=".getBytes(UTF_8)));
             Samples bytes = new Samples(DataType.BYTES, "", elements("abcd".getBytes(UTF_8), new byte[] {-1, -2}));
             boolean encoded = dialect == Dialect.MLSERVER;
             assertThat(ByteBufUtil.getBytes(tensor.data())).isEqualTo((encoded ? text : bytes).raw());
             assertThat(tensor.parameters())
                     .isEqualTo(encoded ? Map.of("content_type", new Parameter.Text("base64")) : Map.of());
-            InferRequest decoded =
-                    Base64Inputs.decoded(ALLOCATOR, sent, encoded ? read.base64Inputs() : Set.of());
+            InferRequest decoded = Base64Inputs.decoded(ALLOCATOR, sent, encoded ? read.base64Inputs() : Set.of());
             assertThat(ByteBufUtil.getBytes(decoded.inputs().get(0).data())).isEqualTo(bytes.raw());
             assertThat(decoded.inputs().get(0).parameters()).isEmpty();
             decoded.release();
@@ -292,7 +291,8 @@ class RestCodecTest {
         String type = "\"datatype\":\"FP64\"";
         String data = "\"data\":[" + "1,".repeat(12) + "1]";
         for (String members : List.of(
-                "\"name\":\"x\",\"shape\":[13]," + type + "," + data, "\"name\":\"x\",\"shape\":[13]," + data + "," + type)) {
+                "\"name\":\"x\",\"shape\":[13]," + type + "," + data,
+                "\"name\":\"x\",\"shape\":[13]," + data + "," + type)) {
             RestRequestReader reader = new RestRequestReader(ALLOCATOR, MODEL, RestBody.ALL_JSON, false, limits);
             assertThatThrownBy(() -> reader.feed(Unpooled.copiedBuffer(input(members), UTF_8)))
                     .isInstanceOfSatisfying(
@@ -632,9 +632,7 @@ class RestCodecTest {
                     ALLOCATOR, request, new ServerFeatures(Wire.REST, dialect, true, false), Set.of());
             assertThat(body.content().toString(UTF_8))
                     .contains(
-                            "\"sequence_id\":18446744073709551611",
-                            "\"timeout\":18446744073709551611",
-                            "\"other\":-5");
+                            "\"sequence_id\":18446744073709551611", "\"timeout\":18446744073709551611", "\"other\":-5");
             body.release();
         }
     }

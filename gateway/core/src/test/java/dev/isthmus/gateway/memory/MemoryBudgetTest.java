@@ -39,8 +39,8 @@ class MemoryBudgetTest {
         budget.limit(16 << 20, Long.MAX_VALUE);
         MemoryBudget.MemoryReservation hold = budget.reserve();
         hold.request(15 << 20);
-        for (OipException refusal : new OipException[] {refusal(hold, (15 << 20) + 1), refusal(budget.reserve(), 16 << 20)
-        }) {
+        for (OipException refusal :
+                new OipException[] {refusal(hold, (15 << 20) + 1), refusal(budget.reserve(), 16 << 20)}) {
             assertThat(refusal).hasMessage("request: at most 15728640 bytes fit into the gateway's memory");
             assertThat(refusal.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
             assertThat(refusal.retryAfter()).isEmpty();

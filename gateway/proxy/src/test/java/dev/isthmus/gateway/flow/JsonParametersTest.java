@@ -125,9 +125,12 @@ class JsonParametersTest {
             if (model.equals("mlserver")) {
                 assertThat(Stage.posted(server).body()).isEqualTo(sent);
             } else if (model.equals("grpc")) {
-                assertThat(Infer.request(FakeGrpcServer.next(grpc.messages)).getInputsList()).hasSize(1);
+                assertThat(Infer.request(FakeGrpcServer.next(grpc.messages)).getInputsList())
+                        .hasSize(1);
             } else {
-                assertThat(Stage.posted(server).body()).contains("\"name\":\"x\"").doesNotContain("null");
+                assertThat(Stage.posted(server).body())
+                        .contains("\"name\":\"x\"")
+                        .doesNotContain("null");
             }
         }
     }

@@ -5,6 +5,7 @@ import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.ServerAddress;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.dns.DefaultDnsQuestion;
 import io.netty.handler.codec.dns.DnsRecord;
@@ -14,13 +15,12 @@ import io.netty.util.NetUtil;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.Future;
 import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 
 /** Resolves one name. One look-up at a time, on the event loop of the resolver. */
 final class NameLookup {
@@ -105,10 +105,10 @@ final class NameLookup {
      * other ones can be connected to: a server may listen on the localhost of one family only.
      */
     private void oneFamily(List<InetAddress> addresses, int port, Consumer<List<InetAddress>> use) {
-        Map<Boolean, List<InetAddress>> families =
-                addresses.stream().collect(Collectors.partitioningBy(Inet4Address.class::isInstance));
-        List<InetAddress> ipv4 = families.get(true);
-        List<InetAddress> ipv6 = families.get(false);
+        List<InetAddress> ipv4 =
+                addresses.stream().filter(Inet4Address.class::isInstance).toList();
+        List<InetAddress> ipv6 =
+                addresses.stream().filter(Inet6Address.class::isInstance).toList();
         if (ipv4.isEmpty() || ipv6.isEmpty()) {
             use.accept(addresses);
         } else {
@@ -124,7 +124,7 @@ final class NameLookup {
         Bootstrap once = connector.clone().handler(new ChannelInboundHandlerAdapter());
         once.connect(address, port).addListener((ChannelFuture future) -> {
             if (future.isSuccess()) {
-                future.channel().close();
+                future.addListener(ChannelFutureListener.CLOSE);
                 listens.run();
             } else {
                 fails.run();

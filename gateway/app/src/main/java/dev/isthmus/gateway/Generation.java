@@ -138,7 +138,8 @@ final class Generation {
                     rules.limits(),
                     access.policy(),
                     new ApiDescriptions(config.authentication(), access.openListeners()));
-            RouteKeys keys = RouteKeys.of(resources.telemetry().calls(), name -> catalogue.listed().contains(name));
+            RouteKeys keys = RouteKeys.of(
+                    resources.telemetry().calls(), name -> catalogue.listed().contains(name));
             List<Layer> own = ProxyStack.layers(
                     config.headers().forwarded().contains("x-request-id"),
                     resources.telemetry().layers(config, new HeldGeneration(this::leave)),

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param ragged whether {@code reshape} is one dimension for all elements, of several requests even: only the model could
  *     tell them apart
  */
-public record TensorConfig(TensorMetadata metadata, @Nullable Shape reshape, boolean ragged) {
+public record TensorConfig(
+        TensorMetadata metadata, @Nullable Shape reshape, boolean ragged) {
 
     public TensorConfig(TensorMetadata metadata, @Nullable Shape reshape) {
         this(metadata, reshape, false);

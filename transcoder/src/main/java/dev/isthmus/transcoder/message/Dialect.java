@@ -42,7 +42,8 @@ public enum Dialect {
             return KSERVE;
         }
         // The second form is that of gRPC.
-        return text.equals("Model " + model + " not found") || text.equals("Model " + model + " with version  not found")
+        return text.equals("Model " + model + " not found")
+                        || text.equals("Model " + model + " with version  not found")
                 ? MLSERVER
                 : GENERIC;
     }

@@ -83,7 +83,9 @@ class FleetCommandsTest {
                 assertThat(ask(gateway, "servers")).as(err.toString()).isZero();
                 assertThat(out.toString().lines())
                         .anyMatch(line -> line.matches("UPSTREAM +SERVER +READY +EJECTED +MODELS +DIALECT +REASON"))
-                        .anyMatch(line -> line.matches("gone +127.0.0.1:\\d+ +no +no +0/0 +generic .no metadata yet. +upstream 'gone' is not .*"))
+                        .anyMatch(
+                                line -> line.matches(
+                                        "gone +127.0.0.1:\\d+ +no +no +0/0 +generic .no metadata yet. +upstream 'gone' is not .*"))
                         .anyMatch(line -> line.matches("local +local +yes +no +1/1 +-"));
             });
         }

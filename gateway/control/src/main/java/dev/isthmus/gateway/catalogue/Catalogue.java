@@ -233,9 +233,8 @@ public final class Catalogue implements AutoCloseable {
         locations.of(model);
         Consumer<Target> forward =
                 target -> target.upstream().send(call, new UpstreamRequest.ModelMetadataRequest(target.model()), reply);
-        Consumer<LookupResult<ModelMetadata>> deliver =
-                found -> deliver(
-                model, found, is -> new ReplyMessage.Model(indexes.withVersions(model, is)), forward, reply);
+        Consumer<LookupResult<ModelMetadata>> deliver = found ->
+                deliver(model, found, is -> new ReplyMessage.Model(indexes.withVersions(model, is)), forward, reply);
         Optional<LookupResult<ModelMetadata>> known = models.metadata().known(model);
         if (known.isPresent()) {
             deliver.accept(known.get());

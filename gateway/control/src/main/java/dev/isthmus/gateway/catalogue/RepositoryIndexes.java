@@ -46,6 +46,7 @@ final class RepositoryIndexes {
     private final PollSchedule<Upstream> schedule;
     /** By upstream and name there: additional client-side names of its models, from targets that rename them. */
     private final Map<Upstream, Map<String, Set<String>>> renamed = new HashMap<>();
+
     private final ModelLocations locations;
     /** Models that were discovered before, by upstreams without a listing yet. */
     private final Map<String, Upstream> before;
@@ -290,8 +291,7 @@ final class RepositoryIndexes {
             Set<String> clients = new LinkedHashSet<>(Set.of(entry.name()));
             clients.addAll(others.getOrDefault(entry.name(), Set.of()));
             clients.stream()
-                    .filter(name ->
-                            locations.lead(new ModelRef(name, entry.version()), server.upstream, entry.name()))
+                    .filter(name -> locations.lead(new ModelRef(name, entry.version()), server.upstream, entry.name()))
                     .forEach(name -> entries.add(entry.named(name)));
         }
         return new IndexListing.ListedModels(listed.source(), entries);

@@ -99,7 +99,8 @@ final class ChangeReply extends ForwardingReply {
     private CompletableFuture<Void> checked() {
         return CompletableFuture.allOf(targets.stream()
                 .filter(target -> target.upstream() instanceof Cluster)
-                .map(target -> ((Cluster) target.upstream()).recheck(target.model().name()))
+                .map(target ->
+                        ((Cluster) target.upstream()).recheck(target.model().name()))
                 .toArray(CompletableFuture<?>[]::new));
     }
 

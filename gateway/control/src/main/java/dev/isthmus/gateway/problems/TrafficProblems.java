@@ -109,8 +109,8 @@ final class TrafficProblems {
                 Map.of("upstream", upstream),
                 share,
                 ProblemText.percent(share) + " of the attempts at servers of upstream '" + upstream + "' are retries.",
-                ProblemText.plural(retries, "attempt") + " in the last minute were retries: "
-                        + reasons(upstream) + ". They add to the load of its servers.",
+                ProblemText.plural(retries, "attempt") + " in the last minute were retries: " + reasons(upstream)
+                        + ". They add to the load of its servers.",
                 "Look for the server that fails first. Less of retry.budget in this upstream limits the load.",
                 ProblemText.page("servers", "search", upstream));
     }

@@ -216,8 +216,7 @@ class CatalogueTest {
     void load_isAnsweredWhenItsResultIsKnown(boolean overGrpc) throws Exception {
         FakeV2Server server = overGrpc ? one : three;
         server.models.put("m", "FP32");
-        Stage fleet =
-                fleet(Map.of("a", upstream(server)), Map.of("m", model(target("a", null))), HealthConfig.DEFAULT);
+        Stage fleet = fleet(Map.of("a", upstream(server)), Map.of("m", model(target("a", null))), HealthConfig.DEFAULT);
         await().atMost(PATIENCE)
                 .until(() -> FleetStage.catalogue(fleet).readyModels().containsKey("m"));
         for (int i = 0; i < 4; i++) {
@@ -274,8 +273,8 @@ class CatalogueTest {
         two.with("m", "FP32").with("hidden", "FP32").with("inner", "FP32");
         Stage fleet = fleet(Map.of("m", model(target("a", null)), "outer", model(target("b", "inner"))), "a");
         await().atMost(PATIENCE)
-                .untilAsserted(() -> assertThat(
-                                entries(JSON.readTree(post(fleet, "/v2/repository/index", "").text())))
+                .untilAsserted(() -> assertThat(entries(JSON.readTree(
+                                post(fleet, "/v2/repository/index", "").text())))
                         .containsExactly("m/1", "other/1", "outer/1"));
         assertThat(entries(FleetStage.catalogue(fleet).indexDocument().path("models")))
                 .containsExactly("m/1", "other/1", "outer/1");
@@ -293,7 +292,8 @@ class CatalogueTest {
                     Map.of("m", model(target("a", null))),
                     HealthConfig.DEFAULT,
                     "b");
-            assertThat(entries(JSON.readTree(post(fleet, "/v2/repository/index", "").text())))
+            assertThat(entries(JSON.readTree(
+                            post(fleet, "/v2/repository/index", "").text())))
                     .containsExactly("m/1");
         }
     }
@@ -322,7 +322,8 @@ class CatalogueTest {
     @Test
     void statistics_ofAServerWithout_areUnimplemented_onBothProtocols() throws Exception {
         try (FakeRestServer mlserver = FakeRestServer.that((request, out) -> {
-            boolean known = request.head().startsWith("GET /v2 ") || request.head().contains("/ready ");
+            boolean known =
+                    request.head().startsWith("GET /v2 ") || request.head().contains("/ready ");
             FakeRestServer.write(
                     out,
                     known

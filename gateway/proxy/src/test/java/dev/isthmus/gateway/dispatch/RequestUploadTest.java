@@ -54,8 +54,8 @@ class RequestUploadTest {
     @Test
     void cancelledWhileTheCallIsOpened_cancelsTheCall() {
         FakeUpstream upstream = new FakeUpstream();
-        RequestUpload upload =
-                new RequestUpload(new EmptyRequest(), new UpstreamRequest.InferenceInParts(MODEL, 1, ""), Reply.DISCARDING);
+        RequestUpload upload = new RequestUpload(
+                new EmptyRequest(), new UpstreamRequest.InferenceInParts(MODEL, 1, ""), Reply.DISCARDING);
         upstream.beforeReturn = received -> upload.cancel();
         Operation operation = new Operation.Infer(MODEL, new BodyForm.RestForm(-1, -1, null), false);
         Call call = new Call(

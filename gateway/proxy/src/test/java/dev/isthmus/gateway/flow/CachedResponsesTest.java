@@ -178,8 +178,7 @@ class CachedResponsesTest {
     @Test
     void serversCacheControl_isRespected_andReturned() throws Exception {
         FakeGrpcServer server = opened(CachedStage.echo(inferences));
-        server.responseHeaders.put(
-                Metadata.Key.of("cache-control", Metadata.ASCII_STRING_MARSHALLER), "private");
+        server.responseHeaders.put(Metadata.Key.of("cache-control", Metadata.ASCII_STRING_MARSHALLER), "private");
         CachedStage stage = opened(CachedStage.of(Stage.grpc(server, ServerDialect.TRITON), Map.of()));
         for (int i = 0; i < 2; i++) {
             Http1Client.Response response = stage.post(Infer.json("a", 1));

@@ -106,8 +106,8 @@ class FloatBitsTest {
 
     private static byte[] response(byte[] message) {
         ModelInferRequest request = Infer.request(message);
-        ModelInferResponse.Builder response = ModelInferResponse.newBuilder()
-                .addAllRawOutputContents(request.getRawInputContentsList());
+        ModelInferResponse.Builder response =
+                ModelInferResponse.newBuilder().addAllRawOutputContents(request.getRawInputContentsList());
         request.getInputsList()
                 .forEach(input -> response.addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
                         .setName(input.getName())

@@ -52,9 +52,7 @@ class ForeignResponsesTest {
     private FakeGrpcServer grpc() throws Exception {
         return opened(CachedStage.server((message, call) -> FakeGrpcServer.respond(
                 call,
-                fault.get()
-                        .apply(CachedStage.response(Infer.request(message)))
-                        .toByteArray())));
+                fault.get().apply(CachedStage.response(Infer.request(message))).toByteArray())));
     }
 
     private void respond(String id, String model) {
@@ -163,9 +161,7 @@ class ForeignResponsesTest {
         respond("someone-else", "m");
         assertThat(call(stage, Infer.request("m", "mine-1", 1)).status().getCode())
                 .isEqualTo(Status.Code.INTERNAL);
-        await()
-                .atMost(Duration.ofSeconds(20))
-                .until(() -> closed(stage) > before);
+        await().atMost(Duration.ofSeconds(20)).until(() -> closed(stage) > before);
         fault.set(Function.identity());
         expectServed(stage);
     }
@@ -187,7 +183,9 @@ class ForeignResponsesTest {
         CachedStage stage = opened(CachedStage.of(Stage.grpc(grpc(), ServerDialect.GENERIC), Map.of()));
         respond("someone-else", "m");
         for (int i = 0; i < 2; i++) {
-            assertThat(call(stage.stage(), Infer.request("m", "mine-" + i, 1)).status().getCode())
+            assertThat(call(stage.stage(), Infer.request("m", "mine-" + i, 1))
+                            .status()
+                            .getCode())
                     .isEqualTo(Status.Code.INTERNAL);
             assertThat(stage.post(Infer.json("mine-" + i, 1)).status()).isEqualTo(502);
         }

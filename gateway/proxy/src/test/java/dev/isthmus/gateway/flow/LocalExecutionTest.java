@@ -29,8 +29,7 @@ class LocalExecutionTest {
 
     private static final String SIMPLE = """
             {"inputs": [{"name": "INPUT0", "datatype": "INT32", "shape": [1, 16], "data": [%1$s]},
-                        {"name": "INPUT1", "datatype": "INT32", "shape": [1, 16], "data": [%1$s]}]}"""
-            .formatted("1" + ",1".repeat(15));
+                        {"name": "INPUT1", "datatype": "INT32", "shape": [1, 16], "data": [%1$s]}]}""".formatted("1" + ",1".repeat(15));
 
     @TempDir
     Path repository;

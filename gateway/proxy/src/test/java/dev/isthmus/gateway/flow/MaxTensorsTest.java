@@ -41,8 +41,9 @@ class MaxTensorsTest {
 
     /** Responds with as many outputs as the number at the end of the request's id. */
     private static ModelInferResponse response(ModelInferRequest request) {
-        ModelInferResponse.Builder response =
-                ModelInferResponse.newBuilder().setModelName(request.getModelName()).setId(request.getId());
+        ModelInferResponse.Builder response = ModelInferResponse.newBuilder()
+                .setModelName(request.getModelName())
+                .setId(request.getId());
         for (int i = 0; i < Integer.parseInt(request.getId()); i++) {
             response.addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
                             .setName("y" + i)

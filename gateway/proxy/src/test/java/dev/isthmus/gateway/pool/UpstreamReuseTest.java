@@ -84,7 +84,9 @@ class UpstreamReuseTest {
             Upstream first = cluster.members().getFirst().server();
             try (Upstreams rejected = new Upstreams(after, resources)) {
                 assertThat(rejected.required("u")).isSameAs(cluster);
-                assertThat(cluster.members()).extracting(ReplicaStatus::label).containsExactly("127.0.0.1:1", "127.0.0.1:2");
+                assertThat(cluster.members())
+                        .extracting(ReplicaStatus::label)
+                        .containsExactly("127.0.0.1:1", "127.0.0.1:2");
                 assertThat(cluster.members().getFirst().server()).isSameAs(first);
             }
             assertThat(cluster.members()).extracting(ReplicaStatus::label).containsExactly("127.0.0.1:1");

@@ -113,9 +113,8 @@ final class ConfigChecks {
         if (name.isEmpty() || upstreams.contains(name) || !readable(config, "upstreams") || misspelled(name)) {
             return;
         }
-        String hint = name.equals(GatewayConfig.LOCAL)
-                ? "; it needs a section 'local'"
-                : yaml.suggestion(name, upstreams);
+        String hint =
+                name.equals(GatewayConfig.LOCAL) ? "; it needs a section 'local'" : yaml.suggestion(name, upstreams);
         yaml.problem(node, what + ": no upstream is named '" + name + "'" + hint);
     }
 

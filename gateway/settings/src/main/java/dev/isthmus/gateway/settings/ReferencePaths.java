@@ -53,8 +53,7 @@ final class ReferencePaths {
             case Names names ->
                 ((Map<?, ?>) value)
                         .forEach((name, each) -> value(
-                                names.value(), each, positions.below(node, (String) name), below(path, (String)
-                                        name)));
+                                names.value(), each, positions.below(node, (String) name), below(path, (String) name)));
             case Scalar scalar -> put(node, path, scalar.written(value));
             case Choice choice -> put(node, path, choice.written(value));
         }

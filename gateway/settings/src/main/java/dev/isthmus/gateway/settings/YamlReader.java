@@ -37,6 +37,7 @@ final class YamlReader {
     private @Nullable ReadableNodes readable;
     /** How many problems there were at that snapshot. */
     private int readableProblems;
+
     private final Set<Node> wrong = Collections.newSetFromMap(new IdentityHashMap<>());
     private final IdentityHashMap<Node, String> references = new IdentityHashMap<>();
     private final HiddenValues hidden = new HiddenValues();

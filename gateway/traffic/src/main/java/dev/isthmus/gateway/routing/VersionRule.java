@@ -58,6 +58,9 @@ record VersionRule(UpstreamModelName naming, boolean holds, Set<String> versions
     /** Whether a target serves another version than the explicit one. */
     boolean excludes(WeightedTarget arm, ModelRef requested) {
         String version = naming.named(requested);
-        return holds && arm.version() != null && !version.isEmpty() && !arm.version().equals(version);
+        return holds
+                && arm.version() != null
+                && !version.isEmpty()
+                && !arm.version().equals(version);
     }
 }

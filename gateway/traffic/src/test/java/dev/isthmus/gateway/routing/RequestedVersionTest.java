@@ -84,8 +84,7 @@ class RequestedVersionTest {
         assertThat(route.targets(new ModelRef("m", "next")))
                 .extracting(Target::arm)
                 .containsExactly("canary");
-        assertThatThrownBy(() -> arm(route, "gone"))
-                .hasMessage("model 'm' has no version '2', expected one of [3, 4]");
+        assertThatThrownBy(() -> arm(route, "gone")).hasMessage("model 'm' has no version '2', expected one of [3, 4]");
         assertThat(arm(tables.route(versions().overridesVersions()), "next")).isEqualTo("stable");
     }
 

@@ -148,7 +148,8 @@ final class Attempt extends TrackedReply {
             return;
         }
         if (!hasResponse()) {
-            if (response instanceof ReplyMessage.StreamError error && upstreamCall.reason(replica(), error.failure()) != null) {
+            if (response instanceof ReplyMessage.StreamError error
+                    && upstreamCall.reason(replica(), error.failure()) != null) {
                 abandon(error.failure());
                 return;
             }

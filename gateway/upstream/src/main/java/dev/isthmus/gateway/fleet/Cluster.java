@@ -180,8 +180,8 @@ public final class Cluster implements Upstream {
             return UpstreamStream.ENDED;
         }
         TraceSpan span = shared.attempted(call, replica, model);
-        TrackedStream stream = new TrackedStream(
-                shared, replica, span, permit, model, call.affinity() != Call.NO_AFFINITY, reply);
+        TrackedStream stream =
+                new TrackedStream(shared, replica, span, permit, model, call.affinity() != Call.NO_AFFINITY, reply);
         stream.open(replica.server(), span.propagated(call), model);
         return stream;
     }

@@ -175,7 +175,8 @@ public final class ReplicaSet implements AutoCloseable {
         return denied(failure)
                 && all().stream()
                         .anyMatch(other -> other != replica
-                                && Boolean.TRUE.equals(other.readiness().models().get(model)));
+                                && Boolean.TRUE.equals(
+                                        other.readiness().models().get(model)));
     }
 
     /**

@@ -98,12 +98,7 @@ final class TrackedStream implements UpstreamStream {
         private final ModelRef model;
 
         StreamReply(
-                AttemptResources shared,
-                Replica replica,
-                TraceSpan span,
-                ModelRef model,
-                boolean bound,
-                Reply client) {
+                AttemptResources shared, Replica replica, TraceSpan span, ModelRef model, boolean bound, Reply client) {
             super(shared, replica, span, client, shared.nanoTime().getAsLong(), bound);
             this.replicas = shared.replicas();
             this.model = model;

@@ -185,9 +185,8 @@ final class UpstreamCall implements Subscription {
         if (failure.processed() == Processed.REFUSED) {
             return resendable() ? RetryOn.UNSENT : null;
         }
-        boolean elsewhere = permit != null
-                && tried.size() == 1
-                && shared.replicas().isElsewhere(replica, request.model(), failure);
+        boolean elsewhere =
+                permit != null && tried.size() == 1 && shared.replicas().isElsewhere(replica, request.model(), failure);
         return repeatable() ? shared.retryPolicy().reason(failure, elsewhere, request.repeat()) : null;
     }
 

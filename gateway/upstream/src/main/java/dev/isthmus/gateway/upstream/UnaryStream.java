@@ -105,8 +105,8 @@ public final class UnaryStream implements UpstreamStream {
             inFlight = true;
             UpstreamRequest request =
                     new UpstreamRequest.InferenceRequest(first.model(), first.message(), first.id(), true);
-            subscription = upstream.send(first.call(), request, new UnaryReply(first))
-                    .cancelIf(closed);
+            subscription =
+                    upstream.send(first.call(), request, new UnaryReply(first)).cancelIf(closed);
         }
         draining = false;
         if (ended && !inFlight && !closed && waiting.isEmpty()) {

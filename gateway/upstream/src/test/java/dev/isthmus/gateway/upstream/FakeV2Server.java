@@ -225,10 +225,12 @@ public final class FakeV2Server implements AutoCloseable {
             case "ModelInfer" -> {
                 ModelInferRequest request = ModelInferRequest.parseFrom(message);
                 count("ModelInfer " + request.getModelName());
-                yield gone.contains(request.getModelName()) ? null : ModelInferResponse.newBuilder()
-                        .setModelName(request.getModelName())
-                        .setId(request.getId())
-                        .build();
+                yield gone.contains(request.getModelName())
+                        ? null
+                        : ModelInferResponse.newBuilder()
+                                .setModelName(request.getModelName())
+                                .setId(request.getId())
+                                .build();
             }
             case "RepositoryModelLoad" -> {
                 load(RepositoryModelLoadRequest.parseFrom(message).getModelName());

@@ -139,7 +139,8 @@ final class InferenceServiceModels {
         String name = predictor.service(service.name());
         String port = settings.port() == null ? predictor.port() : settings.port();
         boolean discovers = predictor.triton() && predictor.equals(service.stable());
-        String upstream = upstream(settings, name, new KubernetesService(settings.namespace(), name, port), protocol, discovers);
+        String upstream =
+                upstream(settings, name, new KubernetesService(settings.namespace(), name, port), protocol, discovers);
         return new TargetConfig(name, upstream, null, null, percent);
     }
 
@@ -162,11 +163,7 @@ final class InferenceServiceModels {
      * @param discovers whether the models that its servers list are called by their own names, too
      */
     private String upstream(
-            KServeConfig settings,
-            String name,
-            KubernetesService pods,
-            UpstreamProtocol protocol,
-            boolean discovers) {
+            KServeConfig settings, String name, KubernetesService pods, UpstreamProtocol protocol, boolean discovers) {
         String upstream = settings.namespace() + "/" + name;
         upstreams.put(upstream, settings.upstream().to(protocol, List.of(pods), discovers));
         String index = Integer.toString(config.discover().kserve().indexOf(settings));

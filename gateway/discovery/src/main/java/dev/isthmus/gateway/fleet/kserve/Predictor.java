@@ -12,7 +12,11 @@ import org.jspecify.annotations.Nullable;
  * @param triton whether the server is Triton, whose models have the names of their folders
  * @param port name of the first of several ports that the resource gives it; null if there are not several
  */
-record Predictor(String name, String protocol, boolean triton, @Nullable String port) {
+record Predictor(
+        String name,
+        String protocol,
+        boolean triton,
+        @Nullable String port) {
     private static final String V2 = "v2";
     private static final String V1 = "v1";
     private static final String CONTAINER = "kserve-container";

@@ -163,7 +163,8 @@ class InferenceServiceModelsTest {
         assertThat(config.models()).containsOnlyKeys("cifar", "iris");
 
         String traffic = revisions(target("iris-predictor-00002", 20), target("iris-predictor-00001", 80));
-        GatewayConfig knative = models(DISCOVER, service("cifar", triton, traffic)).config();
+        GatewayConfig knative =
+                models(DISCOVER, service("cifar", triton, traffic)).config();
         assertThat(upstream(knative, "ml/iris-predictor-00001").discover()).isTrue();
         assertThat(upstream(knative, "ml/iris-predictor-00002").discover()).isFalse();
     }

@@ -96,7 +96,7 @@ public final class OnnxModel {
             ZipMaps zipMaps = ZipMaps.of(
                     guarded,
                     node -> session(runtime, node, source, DevicePlacement.CPU).close());
-            byte[] opened = zipMaps.model() == file ? onnx : zipMaps.model().toByteArray();
+            byte[] opened = bytes(zipMaps.model(), file, onnx);
             Set<String> unshaped = OnnxProto.unshaped(file.getGraph());
             Devices.PlacedSession placed = Devices.place(ref, device, place -> session(runtime, opened, source, place));
             try {
@@ -124,6 +124,12 @@ public final class OnnxModel {
                     reason + LoadFailure.reason(e, source.onnx().folder()),
                     e);
         }
+    }
+
+    /** The file itself if nothing in it was changed. */
+    @SuppressWarnings("ReferenceEquality")
+    private static byte[] bytes(ModelProto model, ModelProto file, byte[] onnx) {
+        return model == file ? onnx : model.toByteArray();
     }
 
     private static OrtSession session(OrtRuntime runtime, byte[] onnx, ModelSource source, DevicePlacement placement)

@@ -179,7 +179,7 @@ class TrappingNodesTest {
                         .setRawData(ByteString.copyFrom(bytes)))
                 .build());
         for (ModelProto model : List.of(initialized, node, packed)) {
-            assertThat(TrappingNodes.guarded(model) == model).isEqualTo(same);
+            assertThat(TrappingNodes.guarded(model).equals(model)).isEqualTo(same);
         }
         assertThat(output(initialized, DataType.INT64, new long[] {Long.MIN_VALUE, 4}, new long[] {0}))
                 .containsExactly(Long.MIN_VALUE / divisor, 4 / divisor);

@@ -17,6 +17,7 @@ import java.util.List;
  * length of an empty signal, frame or window, and Trilu reads outside of its input at diagonals that exceed any matrix. Such a node gets equivalent inputs, made by nodes before it. They fit every type, so
  * that a node whose type the file does not say is guarded too. Division by zero is refused by ONNX Runtime itself.
  */
+@SuppressWarnings("ReferenceEquality") // what is not changed is the same object
 final class TrappingNodes {
     /** Where, which the guard needs, exists from this version of ONNX's operators on. */
     private static final long SINCE = 9;
@@ -123,7 +124,7 @@ final class TrappingNodes {
         // The remainder of C's fmod is computed with floating-point numbers.
         boolean floats =
                 ValueScope.attribute(node, INT_MOD, AttributeProto::getI).orElse(0L) != 0;
-        return (is(node, "Div", 2) || is(node, "Mod", 2) && !floats)
+        return (is(node, "Div", 2) || (is(node, "Mod", 2) && !floats))
                 && mayBeInt(scope.type(node.getInput(0)))
                 && mayBeInt(scope.type(node.getInput(1)))
                 && mayBeInt(scope.type(node.getOutput(0)))

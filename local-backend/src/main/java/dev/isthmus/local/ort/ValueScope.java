@@ -124,7 +124,7 @@ final class ValueScope {
             return outer != null && !types.containsKey(value) && outer.excludes(value, element);
         }
         boolean wide = constant.getDataType() == INT64;
-        if (constant.getDataLocation() != 0 || !wide && constant.getDataType() != INT32) {
+        if (constant.getDataLocation() != 0 || (!wide && constant.getDataType() != INT32)) {
             return false;
         }
         if (constant.hasRawData()) {

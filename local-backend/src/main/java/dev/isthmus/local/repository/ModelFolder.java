@@ -230,7 +230,7 @@ record ModelFolder(RepositoryRoot root, Path place) {
 
         @Override
         public Path folder() {
-            return root.inside(path.getParent());
+            return root.inside(Objects.requireNonNull(path.getParent()));
         }
     }
 

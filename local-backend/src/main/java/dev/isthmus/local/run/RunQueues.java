@@ -115,7 +115,8 @@ final class RunQueues {
 
     /** Each idle thread is about to take a request, which does not count against the capacity. */
     private void requireCapacity(ModelQueue queue) {
-        int all = capacity + Math.max(0, threads - busy);
+        int started = Math.max(threads - busy, free() && queue.running() < threads ? 1 : 0);
+        int all = capacity + started;
         if (waiting >= all) {
             throw refused("the local backend: its queue of " + capacity + " requests is full");
         }

@@ -85,7 +85,7 @@ class TracingTest {
             public void ended(ServerCall<byte[], byte[]> call) {}
         });
         rest = FakeRestServer.that((request, out) -> {
-            write(out, ok(Infer.responseJson("r", "a", 1)));
+            write(out, ok(Infer.responseJson("", "a", 1)));
             return true;
         });
     }

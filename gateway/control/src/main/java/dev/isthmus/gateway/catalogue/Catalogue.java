@@ -321,7 +321,7 @@ public final class Catalogue implements AutoCloseable {
     private CompletableFuture<Void> refresh(Set<Upstream> upstreams) {
         records.refresh();
         snapshots.take();
-        models.refresh(upstreams);
+        models.outdated(upstreams);
         onDemand.forgetAll();
         return indexes.refresh(upstreams);
     }

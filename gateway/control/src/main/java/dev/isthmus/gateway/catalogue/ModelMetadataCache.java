@@ -114,9 +114,15 @@ final class ModelMetadataCache {
         }
     }
 
-    /** Models of these upstreams were loaded or unloaded: polls them now. */
-    void refresh(Set<Upstream> upstreams) {
+    /** Models of these upstreams were loaded or unloaded: what is being asked is outdated. */
+    void outdated(Set<Upstream> upstreams) {
         changes++;
+        metadata.outdated();
+        refresh(upstreams);
+    }
+
+    /** Polls the models of these upstreams now. */
+    void refresh(Set<Upstream> upstreams) {
         metadata.forgetAll();
         signatures.forget(upstreams);
         changed.accept(upstreams);

@@ -139,11 +139,13 @@ class CatalogueTest {
         two.with("both", "FP32");
         two.ready.clear();
         three.with("third", "FP32");
-        Stage fleet = fleet(Map.of("alias", model(target("c", "third"))), "a");
+        Map<String, ModelConfig> models =
+                Map.of("alias", model(target("c", "third")), "both", model(target("a", null), target("b", null)));
+        Stage fleet = fleet(models, "a");
         String expected = """
                 [{"name":"alias","version":"1","state":"READY"},
                  {"name":"both","version":"1","state":"READY","reason":"ready on 1 of 2: a 1 of 1, b 0 of 1"},
-                 {"name":"first","version":"1","state":"READY"},{"name":"third","version":"1","state":"READY"}]""";
+                 {"name":"first","version":"1","state":"READY"}]""";
         Http1Client.Response response = post(fleet, "/v2/repository/index", "");
         assertThat(JSON.readTree(response.text())).isEqualTo(JSON.readTree(expected));
         GrpcClient client = grpc(
@@ -152,14 +154,14 @@ class CatalogueTest {
                 RepositoryIndexRequest.newBuilder().setReady(true).build().toByteArray());
         assertThat(RepositoryIndexResponse.parseFrom(client.response()).getModelsList())
                 .extracting(RepositoryIndexResponse.ModelIndex::getName)
-                .containsExactly("alias", "both", "first", "third");
+                .containsExactly("alias", "both", "first");
     }
 
     @Test
     void index_oneServerIsGone_othersAreListed() throws Exception {
         one.with("m", "FP32");
         three.with("n", "FP32");
-        Stage fleet = fleet(Map.of(), "a");
+        Stage fleet = fleet(Map.of("n", model(target("c", null))), "a");
         two.close();
         await().atMost(PATIENCE)
                 .until(() -> FleetStage.catalogue(fleet)

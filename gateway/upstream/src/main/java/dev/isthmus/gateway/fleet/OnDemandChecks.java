@@ -90,7 +90,7 @@ public final class OnDemandChecks {
 
     /** Drops all cached results, since models were loaded or unloaded. */
     public void forgetAll() {
-        shared.forgetAll();
+        shared.outdated();
     }
 
     /** One request to each of some servers. */

@@ -93,9 +93,14 @@ public final class SharedLookups<K, V> {
         }
     }
 
-    /** Drops all cached results; look-ups in progress are neither joined nor cached. On the loop. */
-    public void forgetAll() {
+    /** What was asked before has changed: look-ups in progress are neither joined nor cached. On the loop. */
+    public void outdated() {
         inFlight.clear();
+        forgetAll();
+    }
+
+    /** Drops all cached results. */
+    public void forgetAll() {
         known.invalidateAll();
     }
 }

@@ -44,7 +44,7 @@ class SharedLookupsTest {
     @Test
     void lookUpFromBeforeAChange_isNeitherJoinedNorKept() {
         shared.lookUp("a", searches::add, results::add);
-        shared.forgetAll();
+        shared.outdated();
         shared.lookUp("a", searches::add, results::add);
         assertThat(searches).hasSize(2);
         searches.getFirst().accept(new LookupResult.Value<>(1, Duration.ofSeconds(2)));

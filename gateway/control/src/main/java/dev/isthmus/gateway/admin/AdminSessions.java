@@ -273,9 +273,12 @@ final class AdminSessions {
                 .collect(Collectors.groupingBy(BrowserSession::operator, Collectors.counting()));
         Operator displaced = counts.containsKey(operator)
                 ? operator
-                : counts.keySet().stream()
-                        .min(Comparator.comparing(Operator::role).thenComparing(each -> -counts.get(each)))
-                        .orElseThrow();
+                : counts.entrySet().stream()
+                        .min(Comparator.comparing((Map.Entry<Operator, Long> each) ->
+                                        each.getKey().role())
+                                .thenComparing(each -> -each.getValue()))
+                        .orElseThrow()
+                        .getKey();
         return sessions.entrySet().stream()
                 .filter(each -> each.getValue().operator().equals(displaced))
                 .findFirst()

@@ -177,8 +177,14 @@ class CachedResponsesTest {
 
     @Test
     void serversCacheControl_isRespected_andReturned() throws Exception {
-        FakeGrpcServer server = opened(CachedStage.echo(inferences));
-        server.responseHeaders.put(Metadata.Key.of("cache-control", Metadata.ASCII_STRING_MARSHALLER), "private");
+        Metadata headers = new Metadata();
+        headers.put(Metadata.Key.of("cache-control", Metadata.ASCII_STRING_MARSHALLER), "private");
+        FakeGrpcServer server = opened(CachedStage.server((message, call) -> {
+            inferences.incrementAndGet();
+            call.sendHeaders(headers);
+            call.sendMessage(CachedStage.response(Infer.request(message)).toByteArray());
+            call.close(Status.OK, new Metadata());
+        }));
         CachedStage stage = opened(CachedStage.of(Stage.grpc(server, ServerDialect.TRITON), Map.of()));
         for (int i = 0; i < 2; i++) {
             Http1Client.Response response = stage.post(Infer.json("a", 1));

@@ -19,6 +19,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -273,8 +274,8 @@ class JoinedOverGrpcTest {
             RowServer.HeldRequest single = server.next();
             singles.put(single.request().getId(), single);
         }
-        singles.get("one").answer();
-        singles.get("two").fail(code.toStatus().withDescription("row 2 is refused"));
+        Objects.requireNonNull(singles.get("one")).answer();
+        Objects.requireNonNull(singles.get("two")).fail(code.toStatus().withDescription("row 2 is refused"));
         assertAlone(replies.get(1), request("one", "a"));
         assertThat(replies.get(2).failure().message()).isEqualTo("row 2 is refused");
     }

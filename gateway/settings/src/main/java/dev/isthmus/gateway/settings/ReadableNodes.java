@@ -2,7 +2,6 @@ package dev.isthmus.gateway.settings;
 
 import java.util.Collections;
 import java.util.IdentityHashMap;
-import java.util.Map;
 import java.util.Set;
 import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
@@ -16,7 +15,7 @@ import org.yaml.snakeyaml.nodes.SequenceNode;
 final class ReadableNodes {
     private final Set<Node> wrong = Collections.newSetFromMap(new IdentityHashMap<>());
     /** What was found: all sections that are not in the file have the position of the whole file. */
-    private final Map<Node, Boolean> valid = new IdentityHashMap<>();
+    private final IdentityHashMap<Node, Boolean> valid = new IdentityHashMap<>();
 
     /** @param wrong the nodes with reported problems */
     ReadableNodes(Set<Node> wrong) {

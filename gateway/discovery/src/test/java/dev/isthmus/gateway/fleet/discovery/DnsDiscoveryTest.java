@@ -72,7 +72,7 @@ class DnsDiscoveryTest {
 
     @Test
     void localhost_isTheFamilyThatAServerListensOn() throws Exception {
-        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getByName("::1"))) {
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.ofLiteral("::1"))) {
             watch(REFRESH, List.of(), host("localhost", server.getLocalPort()));
 
             assertThat(found)

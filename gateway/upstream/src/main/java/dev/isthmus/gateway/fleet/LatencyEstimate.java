@@ -12,7 +12,7 @@ final class LatencyEstimate {
     /** Time is stored in units of 2^20 ns, about 1 ms. */
     private static final int UNIT_BITS = 20;
 
-    private static final long NOTHING = 0;
+    static final long NOTHING = 0;
     private static final long LOW_HALF = 0xFFFF_FFFFL;
 
     /**

@@ -225,6 +225,7 @@ final class Replica {
             slowStart.restart(now);
         }
         ejection.lift(now);
+        load.recovered();
         eligibilityChanged();
     }
 }

@@ -42,6 +42,11 @@ final class ReplicaLoad {
         failed.updateAndGet(seen -> LatencyEstimate.packed((float) LatencyEstimate.at(seen, now) + 1, now));
     }
 
+    /** What has failed before counts no more. */
+    void recovered() {
+        failed.set(LatencyEstimate.NOTHING);
+    }
+
     /** The calls in flight, and those that failed lately. */
     long inFlightOrFailed(long now) {
         return inFlight.get() + Math.round(LatencyEstimate.at(failed.get(), now));

@@ -371,7 +371,7 @@ class JoinedOverGrpcTest {
     void responseWithoutARowForEachRow_endsBatching() throws Exception {
         List<RecordedReply> replies = new ArrayList<>();
         RowServer.HeldRequest joined = joined(replies);
-        ModelInferResponse fixed = RowServer.answer(request("one", "a"));
+        ModelInferResponse fixed = RowServer.answer(request(joined.request().getId(), "a"));
         FakeGrpcServer.respond(joined.call(), fixed.toByteArray());
         server.next().answer();
         server.next().answer();

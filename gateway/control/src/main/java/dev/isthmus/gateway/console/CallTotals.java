@@ -205,6 +205,6 @@ final class CallTotals {
      */
     double percentile(double share) {
         double[] counts = Arrays.stream(within).asDoubleStream().toArray();
-        return HistogramQuantile.of(share, BOUNDS, counts, timed, timedSeconds, longestSeconds);
+        return HistogramQuantile.of(share, BOUNDS, counts, (double) timed, timedSeconds, longestSeconds);
     }
 }

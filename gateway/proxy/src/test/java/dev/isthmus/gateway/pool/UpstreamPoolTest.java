@@ -7,19 +7,18 @@ import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.Upstream;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 class UpstreamPoolTest {
-    private static final Consumer<Upstream> NO_SETTINGS = upstream -> {};
-
     private final UpstreamPool pool = new UpstreamPool();
+
+    private static void noSettings(Upstream upstream) {}
 
     @Test
     void sameKey_isTheSameUpstream_untilTheLastLeaseEnds() {
         FakeUpstream made = new FakeUpstream();
-        Lease first = pool.lease("key", () -> made, NO_SETTINGS);
-        Lease second = pool.lease("key", FakeUpstream::new, NO_SETTINGS);
+        Lease first = pool.lease("key", () -> made, UpstreamPoolTest::noSettings);
+        Lease second = pool.lease("key", FakeUpstream::new, UpstreamPoolTest::noSettings);
         assertThat(second.upstream()).isSameAs(made);
         first.close();
         first.close();
@@ -30,17 +29,19 @@ class UpstreamPoolTest {
 
     @Test
     void keyOfAClosedUpstream_isMadeAnew() {
-        pool.lease("key", FakeUpstream::new, NO_SETTINGS).close();
+        pool.lease("key", FakeUpstream::new, UpstreamPoolTest::noSettings).close();
         FakeUpstream fresh = new FakeUpstream();
-        assertThat(pool.lease("key", () -> fresh, NO_SETTINGS).upstream()).isSameAs(fresh);
+        assertThat(pool.lease("key", () -> fresh, UpstreamPoolTest::noSettings).upstream())
+                .isSameAs(fresh);
     }
 
     @Test
     void close_endsThemAll_andLeasesAfterItDoNothing() {
         FakeUpstream one = new FakeUpstream();
         FakeUpstream two = new FakeUpstream();
-        Lease lease = pool.lease("one", () -> one, NO_SETTINGS);
-        assertThat(pool.lease("two", () -> two, NO_SETTINGS).upstream()).isSameAs(two);
+        Lease lease = pool.lease("one", () -> one, UpstreamPoolTest::noSettings);
+        assertThat(pool.lease("two", () -> two, UpstreamPoolTest::noSettings).upstream())
+                .isSameAs(two);
         pool.close();
         lease.close();
         assertThat(one.closed).isEqualTo(1);

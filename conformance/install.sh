@@ -192,11 +192,12 @@ otelcol() {
   (cd "$here/clients/otelcol" && go build -o "$1/otelcol" .)
 }
 
-# The Kubernetes API server, and the etcd that it stores in. Compiles for minutes.
+# The Kubernetes API server, and the etcd that it stores in. Compiles for minutes; without optimization it takes three quarters
+# of the CPU time (572 of 740 s), and the tests notice nothing of it.
 kube-apiserver() {
   local version=k8s.io/component-base/version
   say "kube-apiserver is compiled, which takes 5 to 15 minutes"
-  (cd "$here/clients/kube-apiserver" && CGO_ENABLED=0 nice -n 10 go build -p 2 -trimpath -o "$1/kube-apiserver" \
+  (cd "$here/clients/kube-apiserver" && CGO_ENABLED=0 nice -n 10 go build -p 2 -trimpath -gcflags='all=-N -l' -o "$1/kube-apiserver" \
     -ldflags "-s -w -X $version.gitVersion=v1.36.3 -X $version.gitMajor=1 -X $version.gitMinor=36" \
     k8s.io/kubernetes/cmd/kube-apiserver) >&2
   (cd "$1" && { apt-get download -q etcd-server || { apt-get update -q && apt-get download -q etcd-server; }; } && dpkg -x etcd-server_*.deb . && ln -s usr/bin/etcd etcd && rm ./*.deb) >&2

@@ -184,7 +184,7 @@ class CorsTest {
                     "text/plain",
                     "origin",
                     FOREIGN);
-            assertThat(grpc.status()).isEqualTo(404);
+            assertThat(grpc.status()).isEqualTo(415);
         }
     }
 

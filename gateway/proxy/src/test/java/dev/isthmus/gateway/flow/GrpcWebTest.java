@@ -291,7 +291,7 @@ class GrpcWebTest {
                 .frames();
         assertThat(put.text()).contains("method POST is expected");
         WebResponse plain = binary(version).ask("POST", path, LIVE, "content-type", "text/plain");
-        assertThat(plain.status()).isEqualTo(404);
+        assertThat(plain.status()).isEqualTo(415);
     }
 
     @ParameterizedTest
@@ -328,8 +328,8 @@ class GrpcWebTest {
     void withoutTheSetting_itIsNotServed(HttpVersion version) throws Exception {
         try (Stage off = stage(false)) {
             WebResponse response = new GrpcWebClient(off.port(), version, GrpcWebForm.BINARY).send("ServerLive", LIVE);
-            assertThat(response.status()).isEqualTo(404);
-            assertThat(response.latin()).isEqualTo("{\"error\":\"Not Found\"}");
+            assertThat(response.status()).isEqualTo(415);
+            assertThat(response.latin()).contains("as gRPC-Web if the listener allows it");
         }
     }
 

@@ -57,7 +57,7 @@ class JsonParametersTest {
 
     @BeforeAll
     static void start() throws Exception {
-        server = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[]}"));
+        server = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"\",\"outputs\":[]}"));
         grpc = new FakeGrpcServer((call, message) -> call.sendMessage(new byte[0]));
         stage = new Stage(
                 Map.of(

@@ -198,7 +198,7 @@ class MemoryOfCallsTest {
         server.next().head().data(response, 0, response.length);
         assertThat(call.head().status()).hasToString("503");
         assertThat(call.head().get("retry-after")).hasToString("1");
-        assertThat(call.body()).contains("fit into the gateway's memory");
+        assertThat(call.body()).contains("memory limit of ");
         awaitUsed(0, 0);
         assertThat(server.inferences).isEmpty();
         Http2Client.Response next = client.post(REST, JSON);

@@ -137,8 +137,12 @@ class PassedRestResponseTest {
     }
 
     private static byte[] json(int bytes) {
+        return json("m", bytes);
+    }
+
+    private static byte[] json(String model, int bytes) {
         int count = Math.max(1, bytes / 11);
-        return ("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[" + count
+        return ("{\"model_name\":\"" + model + "\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[" + count
                         + "],\"data\":[0.48627451" + ",0.48627451".repeat(count - 1) + "]}]}")
                 .getBytes(StandardCharsets.US_ASCII);
     }
@@ -427,7 +431,11 @@ class PassedRestResponseTest {
 
     /** Asserts that the complete response is read from the server although the client reads nothing. */
     private void expectGathered(Stage stage, String... headers) throws Exception {
-        upstreamResponse = new Written(Framing.LENGTH, json(SOME), 0);
+        expectGathered("m", stage, headers);
+    }
+
+    private void expectGathered(String model, Stage stage, String... headers) throws Exception {
+        upstreamResponse = new Written(Framing.LENGTH, json(model, SOME), 0);
         halts = true;
         try (Http1Client client = stage.http1()) {
             client.post(PATH, REQUEST, headers);
@@ -440,7 +448,7 @@ class PassedRestResponseTest {
     @Test
     void responseOfARenamedModel_isGathered() throws Exception {
         try (Stage stage = stage(upstream(), TestConfigs.with(ModelConfig.of("server"), Map.of("model", "other")))) {
-            expectGathered(stage);
+            expectGathered("other", stage);
         }
     }
 

@@ -110,7 +110,7 @@ final class RecordingHttp2Peer implements AutoCloseable {
 
         /** Responds to an inference with a number, and ends it. */
         void respond(String id) {
-            byte[] framed = Infer.framed(Infer.responseTo(Infer.request("m", id, 0), 1));
+            byte[] framed = Infer.framed(Infer.responseTo(Infer.request("", id, 0), 1));
             headers(false, ":status", "200", "content-type", "application/grpc");
             data(framed, 0, framed.length, false);
             headers(true, "grpc-status", "0");

@@ -65,13 +65,14 @@ class SharedRatesInPartsTest {
     private static ProxyServer gateway;
     private static ManagedChannel channel;
 
-    /** Responds to each message with its id. */
+    /** Responds to each message with its model and id. */
     private record Echo() implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
+            ModelInferRequest request = parsed(message);
             ModelInferResponse response = ModelInferResponse.newBuilder()
-                    .setModelName("m")
-                    .setId(parsed(message).getId())
+                    .setModelName(request.getModelName())
+                    .setId(request.getId())
                     .build();
             boolean stream = call.getMethodDescriptor().getFullMethodName().endsWith("ModelStreamInfer");
             call.sendMessage(
@@ -106,7 +107,7 @@ class SharedRatesInPartsTest {
     static void start() throws Exception {
         redis = RedisServer.start(folder);
         grpc = new FakeGrpcServer(new Echo());
-        rest = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[],\"text_output\":\"t\"}"));
+        rest = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"\",\"outputs\":[],\"text_output\":\"t\"}"));
         gateway = ProxyServer.start("""
                 listeners: [{port: 0}]
                 shared: {url: "redis://127.0.0.1:%d", timeout: 10s}

@@ -93,16 +93,16 @@ final class EchoServer implements AutoCloseable {
                 case Operation.GatewayReady operation -> reply.only(new ReplyMessage.Ready(true));
                 case Operation.ReadServerMetadata operation -> reply.only(new ReplyMessage.Server(SELF));
                 case Operation.ModelReady ready -> reply.only(new ReplyMessage.ModelReadyState(ready.model(), true));
-                case Operation.Infer infer -> reply.only(new ReplyMessage.Inference(response(infer.form())));
+                case Operation.Infer infer -> reply.only(new ReplyMessage.Inference(response(infer)));
                 case Operation _ -> refuse();
             }
         }
 
-        private InferMessage response(BodyForm form) {
+        private InferMessage response(Operation.Infer infer) {
             WarmUpMessages size = sizes.of(bytes);
-            return switch (form) {
-                case BodyForm.ProtobufForm protobuf -> size.response(Wire.PROTOBUF, false);
-                case BodyForm.RestForm rest -> size.response(Wire.REST, rest.jsonLength() >= 0);
+            return switch (infer.form()) {
+                case BodyForm.ProtobufForm protobuf -> size.response(infer.model(), Wire.PROTOBUF, false);
+                case BodyForm.RestForm rest -> size.response(infer.model(), Wire.REST, rest.jsonLength() >= 0);
             };
         }
 

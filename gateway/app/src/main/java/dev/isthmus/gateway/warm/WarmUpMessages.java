@@ -27,7 +27,6 @@ final class WarmUpMessages implements AutoCloseable {
 
     private static final ByteBufAllocator ALLOCATOR = UnpooledByteBufAllocator.DEFAULT;
     private static final Transcoder TRANSCODER = new Transcoder(WireLimits.DEFAULT);
-    private static final String MODEL = "echo";
 
     /** At most as many as any size has floats; they share the memory. */
     private static final int INTEGERS = 16;
@@ -63,8 +62,8 @@ final class WarmUpMessages implements AutoCloseable {
     }
 
     /** As {@link #request}. */
-    InferMessage response(Wire wire, boolean binary) {
-        InferResponse response = new InferResponse(ModelRef.of(MODEL), "", Map.of(), tensors("out"));
+    InferMessage response(ModelRef model, Wire wire, boolean binary) {
+        InferResponse response = new InferResponse(model, "", Map.of(), tensors("out"));
         ResponseForm form = new ResponseForm(
                 wire, false, binary ? OutputForms.BINARY : OutputForms.JSON, false, Map.of(), null, null);
         return TRANSCODER.response(ALLOCATOR, new InferMessage.Response(response), form);

@@ -34,7 +34,7 @@ public final class MonitoredGateway implements AutoCloseable {
     private static final String FAILURE = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
     /** Its output is none of the local models'. */
     private static final String RESPONSE =
-            FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"odd\",\"datatype\":\"BYTES\","
+            FakeRestServer.ok("{\"model_name\":\"\",\"outputs\":[{\"name\":\"odd\",\"datatype\":\"BYTES\","
                     + "\"shape\":[1],\"data\":[\"x\"]}]}");
 
     private static final String BACKEND = """

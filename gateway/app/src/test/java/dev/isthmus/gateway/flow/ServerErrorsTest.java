@@ -145,7 +145,7 @@ class ServerErrorsTest {
                 await().atMost(PATIENCE)
                         .untilAsserted(() -> assertThat(JSON.readTree(authorized(admin, "/debug/errors"))
                                         .findValuesAsText("errors"))
-                                .containsExactly("2", "2"));
+                                .containsExactly("4"));
                 await().atMost(PATIENCE)
                         .untilAsserted(
                                 () -> assertThat(authorized(admin, "/problems")).contains("model_failing"));

@@ -165,7 +165,7 @@ class LoggingPagesTest {
                 "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
         JsonNode line = JSON.readTree(log.line("error text hidden"));
         assertThat(line.path("message").asText()).contains(FORGED);
-        assertThat(line.path("level").asText()).isEqualTo("WARN");
+        assertThat(line.path("level").asText()).isEqualTo("INFO");
         assertThat(line.path("logger").asText()).isEqualTo("calls");
         assertThat(line.path("request_id").asText()).isEqualTo("a-1");
         assertThat(line.path("trace_id").asText()).isEqualTo("0af7651916cd43dd8448eb211c80319c");

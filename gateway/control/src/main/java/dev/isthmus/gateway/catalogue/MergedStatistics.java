@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.catalogue;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -26,6 +28,19 @@ public final class MergedStatistics {
     private static final long UINT64_MAX = -1;
 
     private MergedStatistics() {}
+
+    /** The statistics of one server, with those of the model {@code there} under the client's name. */
+    public static ModelStatisticsResponse read(ByteString content, String there, String client)
+            throws InvalidProtocolBufferException {
+        ModelStatisticsResponse.Builder response =
+                ModelStatisticsResponse.newBuilder().mergeFrom(content);
+        for (ModelStatistics.Builder model : response.getModelStatsBuilderList()) {
+            if (model.getName().equals(there)) {
+                model.setName(client);
+            }
+        }
+        return response.build();
+    }
 
     /**
      * Sums the servers' statistics by name and version.

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.management;
 
-import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.access.AccessPolicy;
@@ -31,7 +30,6 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.proto.ModelStatistics;
 import dev.isthmus.proto.ModelStatisticsResponse;
 import dev.isthmus.proto.RepositoryIndexRequest;
 import dev.isthmus.proto.RepositoryIndexResponse;
@@ -310,7 +308,7 @@ public final class ManageCall {
             try {
                 if (failure == null) {
                     String client = manage.model().name();
-                    responses.add(statistics(
+                    responses.add(MergedStatistics.read(
                             serverReply.content(), serverReply.server().model().name(), client));
                 } else {
                     failed.add(new ServerOutcome(serverReply.server().source(), failure));
@@ -328,19 +326,6 @@ public final class ManageCall {
         } catch (OipException e) {
             reply.fail(e);
         }
-    }
-
-    /** The statistics of one model under the client's name. */
-    private static ModelStatisticsResponse statistics(ByteString content, String there, String client)
-            throws InvalidProtocolBufferException {
-        ModelStatisticsResponse.Builder response =
-                ModelStatisticsResponse.newBuilder().mergeFrom(content);
-        for (ModelStatistics.Builder model : response.getModelStatsBuilderList()) {
-            if (model.getName().equals(there)) {
-                model.setName(client);
-            }
-        }
-        return response.build();
     }
 
     private static OipException invalidResponse(ManageFanOut.ServerReply reply, IOException cause) {

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -48,7 +49,10 @@ public final class UpstreamPool implements AutoCloseable {
             boolean last;
             synchronized (UpstreamPool.this) {
                 boolean newest = !leased.leases.isEmpty() && leased.leases.getLast() == this;
-                last = leased.leases.remove(this) && leased.leases.isEmpty() && byKey.remove(key, leased);
+                last = leased.leases.remove(this) && leased.leases.isEmpty();
+                if (last) {
+                    byKey.remove(key, leased);
+                }
                 if (newest && !leased.leases.isEmpty()) {
                     leased.leases.getLast().settings.accept(leased.upstream);
                 }
@@ -59,15 +63,22 @@ public final class UpstreamPool implements AutoCloseable {
         }
     }
 
+    /** Leases the upstream with this key, of which nothing can be changed later. */
+    Lease lease(Object key, Supplier<Upstream> factory) {
+        return lease(key, factory, existing -> true, existing -> {});
+    }
+
     /**
-     * Leases the upstream with this key, and creates it if there is none.
+     * Leases the upstream with this key, and creates it if there is none, or none that suits.
      *
      * @param key everything that its construction depends on
+     * @param suits whether an existing one may get the settings
      * @param settings applies what can be changed later; those of the newest lease hold
      */
-    synchronized Lease lease(Object key, Supplier<Upstream> factory, Consumer<Upstream> settings) {
+    synchronized Lease lease(
+            Object key, Supplier<Upstream> factory, Predicate<Upstream> suits, Consumer<Upstream> settings) {
         LeasedUpstream leased = byKey.get(key);
-        if (leased == null) {
+        if (leased == null || !suits.test(leased.upstream)) {
             leased = new LeasedUpstream(factory.get());
             byKey.put(key, leased);
         }
@@ -77,12 +88,13 @@ public final class UpstreamPool implements AutoCloseable {
         return lease;
     }
 
-    /** Closes all upstreams, regardless of their leases. */
+    /** Closes all upstreams, regardless of their leases; one that another has replaced is closed with its last lease. */
     @Override
     public void close() {
         List<LeasedUpstream> all;
         synchronized (this) {
             all = new ArrayList<>(byKey.values());
+            all.forEach(leased -> leased.leases.clear());
             byKey.clear();
         }
         all.forEach(leased -> leased.upstream.close());

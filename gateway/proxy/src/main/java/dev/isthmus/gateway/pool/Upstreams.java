@@ -144,6 +144,7 @@ public final class Upstreams implements AutoCloseable {
                                 .lease(
                                         remote,
                                         () -> remote(remote, resources),
+                                        shared -> ((Cluster) shared).keepsAny(upstream.endpoints()),
                                         shared -> ((Cluster) shared).literals(upstream.endpoints())));
             });
             LocalConfig local = config.local();
@@ -157,8 +158,7 @@ public final class Upstreams implements AutoCloseable {
                                         () -> new LocalUpstream(
                                                 local(local),
                                                 local.timeout(),
-                                                resources.clusterResources().meters()),
-                                        shared -> {}));
+                                                resources.clusterResources().meters())));
             }
         } catch (RuntimeException e) {
             close();

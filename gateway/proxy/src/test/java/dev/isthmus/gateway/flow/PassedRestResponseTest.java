@@ -142,8 +142,8 @@ class PassedRestResponseTest {
 
     private static byte[] json(String model, int bytes) {
         int count = Math.max(1, bytes / 11);
-        return ("{\"model_name\":\"" + model + "\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[" + count
-                        + "],\"data\":[0.48627451" + ",0.48627451".repeat(count - 1) + "]}]}")
+        return ("{\"model_name\":\"" + model + "\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":["
+                        + count + "],\"data\":[0.48627451" + ",0.48627451".repeat(count - 1) + "]}]}")
                 .getBytes(StandardCharsets.US_ASCII);
     }
 

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.pool.UpstreamPool.Lease;
 import dev.isthmus.gateway.upstream.FakeUpstream;
-import dev.isthmus.gateway.upstream.Upstream;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -12,13 +11,11 @@ import org.junit.jupiter.api.Test;
 class UpstreamPoolTest {
     private final UpstreamPool pool = new UpstreamPool();
 
-    private static void noSettings(Upstream upstream) {}
-
     @Test
     void sameKey_isTheSameUpstream_untilTheLastLeaseEnds() {
         FakeUpstream made = new FakeUpstream();
-        Lease first = pool.lease("key", () -> made, UpstreamPoolTest::noSettings);
-        Lease second = pool.lease("key", FakeUpstream::new, UpstreamPoolTest::noSettings);
+        Lease first = pool.lease("key", () -> made);
+        Lease second = pool.lease("key", FakeUpstream::new);
         assertThat(second.upstream()).isSameAs(made);
         first.close();
         first.close();
@@ -29,19 +26,17 @@ class UpstreamPoolTest {
 
     @Test
     void keyOfAClosedUpstream_isMadeAnew() {
-        pool.lease("key", FakeUpstream::new, UpstreamPoolTest::noSettings).close();
+        pool.lease("key", FakeUpstream::new).close();
         FakeUpstream fresh = new FakeUpstream();
-        assertThat(pool.lease("key", () -> fresh, UpstreamPoolTest::noSettings).upstream())
-                .isSameAs(fresh);
+        assertThat(pool.lease("key", () -> fresh).upstream()).isSameAs(fresh);
     }
 
     @Test
     void close_endsThemAll_andLeasesAfterItDoNothing() {
         FakeUpstream one = new FakeUpstream();
         FakeUpstream two = new FakeUpstream();
-        Lease lease = pool.lease("one", () -> one, UpstreamPoolTest::noSettings);
-        assertThat(pool.lease("two", () -> two, UpstreamPoolTest::noSettings).upstream())
-                .isSameAs(two);
+        Lease lease = pool.lease("one", () -> one);
+        assertThat(pool.lease("two", () -> two).upstream()).isSameAs(two);
         pool.close();
         lease.close();
         assertThat(one.closed).isEqualTo(1);
@@ -51,10 +46,10 @@ class UpstreamPoolTest {
     @Test
     void settings_areThoseOfTheNewestLease() {
         List<String> applied = new ArrayList<>();
-        Lease first = pool.lease("key", FakeUpstream::new, upstream -> applied.add("first"));
-        Lease rejected = pool.lease("key", FakeUpstream::new, upstream -> applied.add("rejected"));
+        Lease first = pool.lease("key", FakeUpstream::new, existing -> true, upstream -> applied.add("first"));
+        Lease rejected = pool.lease("key", FakeUpstream::new, existing -> true, upstream -> applied.add("rejected"));
         rejected.close();
-        Lease second = pool.lease("key", FakeUpstream::new, upstream -> applied.add("second"));
+        Lease second = pool.lease("key", FakeUpstream::new, existing -> true, upstream -> applied.add("second"));
         first.close();
         second.close();
         assertThat(applied).containsExactly("first", "rejected", "first", "second");

@@ -95,4 +95,24 @@ class UpstreamReuseTest {
         assertThat(ConfigDiff.of(before, after).effects())
                 .containsExactly("upstream 'u': servers that stay keep their connections, health and ejections");
     }
+
+    @Test
+    void endpointsThatAreAllReplaced_areAnotherUpstream_untilThoseOfBeforeHaveEnded() throws ConfigException {
+        GatewayConfig before = parse("");
+        GatewayConfig after = ConfigLoader.parse(
+                "f.yaml", UPSTREAM.replace("127.0.0.1:1'", "127.0.0.1:2'") + "default_upstream: u\n", Path.of("."));
+        try (Upstreams old = new Upstreams(before, resources);
+                Upstreams next = new Upstreams(after, resources)) {
+            assertThat(((Cluster) next.required("u")).members())
+                    .extracting(ReplicaStatus::label)
+                    .containsExactly("127.0.0.1:2");
+            assertThat(((Cluster) old.required("u")).members())
+                    .extracting(ReplicaStatus::label)
+                    .containsExactly("127.0.0.1:1");
+        }
+        assertThat(ConfigDiff.of(before, after).effects())
+                .singleElement()
+                .asString()
+                .startsWith("upstream 'u': its connections close after its last call");
+    }
 }

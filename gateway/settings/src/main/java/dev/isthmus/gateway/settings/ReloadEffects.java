@@ -3,6 +3,7 @@ package dev.isthmus.gateway.settings;
 import dev.isthmus.gateway.settings.ModelConfig.RampConfig;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -92,7 +93,9 @@ final class ReloadEffects {
         UpstreamConfig next = after.upstreams().get(name);
         if (next == null) {
             effects.add("upstream '" + name + "': its connections close after its last call");
-        } else if (!next.withoutLiterals().equals(old.withoutLiterals()) || !sameAround(next)) {
+        } else if (!next.withoutLiterals().equals(old.withoutLiterals())
+                || Collections.disjoint(next.endpoints(), old.endpoints())
+                || !sameAround(next)) {
             effects.add("upstream '" + name
                     + "': its connections close after its last call; health, ejections and the circuit breaker of its"
                     + " servers begin anew");

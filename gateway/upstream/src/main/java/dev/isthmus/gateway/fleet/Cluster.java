@@ -77,6 +77,11 @@ public final class Cluster implements Upstream {
         return replicas.resolved();
     }
 
+    /** Whether a server would stay with these endpoints. */
+    public boolean keepsAny(List<ServerAddress> endpoints) {
+        return replicas.keepsAny(endpoints);
+    }
+
     /** Replaces the servers that are endpoints by their addresses; those that stay keep connections and state. */
     public void literals(List<ServerAddress> endpoints) {
         replicas.literals(endpoints);

@@ -15,6 +15,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Tags;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -88,14 +89,23 @@ public final class ReplicaSet implements AutoCloseable {
     /** Replaces the servers that are endpoints by their addresses; those that stay keep connections and state. */
     synchronized void literals(List<ServerAddress> endpoints) {
         List<DiscoveredServer> before = literals;
-        literals = endpoints.stream()
+        literals = literalsOf(endpoints);
+        if (!literals.equals(before)) {
+            update(!all().isEmpty());
+        }
+    }
+
+    private static List<DiscoveredServer> literalsOf(List<ServerAddress> endpoints) {
+        return endpoints.stream()
                 .filter(ServerAddress::literal)
                 .map(address -> ((ServerAddress.HostAddress) address).endpoint())
                 .map(endpoint -> new DiscoveredServer(endpoint, endpoint.authority()))
                 .toList();
-        if (!literals.equals(before)) {
-            update(!all().isEmpty());
-        }
+    }
+
+    /** Whether a server would stay with these endpoints: those found by their names do. */
+    synchronized boolean keepsAny(List<ServerAddress> endpoints) {
+        return registration != null || !Collections.disjoint(literals, literalsOf(endpoints));
     }
 
     /** Servers found by the first look-ups start at full share; later ones slow-start. */

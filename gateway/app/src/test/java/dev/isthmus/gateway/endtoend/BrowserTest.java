@@ -37,11 +37,12 @@ class BrowserTest {
             assertThat(outcome.text())
                     .contains("grpc-web, text: stream", "connect-web: stream", "is not sent")
                     .endsWith("all passed\n");
-            // Those of the allowed page, from each of its clients at both addresses; the foreign page sent none.
+            // Those of the allowed page, from each of its clients at both addresses, and the messages of
+            // streams; the foreign page sent none.
             assertThat(gateway.meters().find("isthmus.requests").tags("protocol", "grpc_web").timers().stream()
                             .mapToLong(Timer::count)
                             .sum())
-                    .isEqualTo(2 * 9);
+                    .isEqualTo(2 * (9 + 3));
         }
     }
 }

@@ -14,8 +14,9 @@ import java.util.List;
 /**
  * Guards the nodes with which certain values of a request end the process: ONNX Runtime divides integers of 32 and 64
  * bits with the processor's instruction, which traps if the least number is divided by -1, DFT and STFT divide by the
- * length of an empty signal, frame or window, and Trilu reads outside of its input at diagonals that exceed any matrix. Such a node gets equivalent inputs, made by nodes before it. They fit every type, so
- * that a node whose type the file does not say is guarded too. Division by zero is refused by ONNX Runtime itself.
+ * length of an empty signal, frame or window, and Trilu reads outside of its input at diagonals that exceed any matrix.
+ * Such a node gets equivalent inputs, made by nodes before it. They fit every type, so that a node whose type the file
+ * does not say is guarded too. Division by zero is refused by ONNX Runtime itself.
  */
 @SuppressWarnings("ReferenceEquality") // what is not changed is the same object
 final class TrappingNodes {

@@ -136,6 +136,14 @@ public enum Dialect {
         return this == MLSERVER;
     }
 
+    /**
+     * Whether the response to a request with this id has the same one. In KServe the model's code writes it, and often a
+     * new one.
+     */
+    public boolean repeatsId(String id) {
+        return this != KSERVE && acceptsId(id);
+    }
+
     /** Whether responses have the name of the requested model. In MLServer and KServe the model's code writes it. */
     public boolean repeatsModel() {
         return this == TRITON || this == GENERIC;

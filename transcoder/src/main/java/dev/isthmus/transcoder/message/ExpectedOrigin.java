@@ -23,7 +23,7 @@ public record ExpectedOrigin(String model, String id) {
      * @param server its dialect
      */
     public static ExpectedOrigin of(Dialect server, String model, String id) {
-        return new ExpectedOrigin(server.repeatsModel() ? model : "", server.acceptsId(id) ? id : "");
+        return new ExpectedOrigin(server.repeatsModel() ? model : "", server.repeatsId(id) ? id : "");
     }
 
     /** What the server has done wrong, as the end of a sentence that begins with it; null if nothing is wrong. */

@@ -52,6 +52,9 @@ class ExpectedOriginTest {
                 .isNull();
         assertThat(ExpectedOrigin.of(Dialect.MLSERVER, "iris", "7").violation(other))
                 .contains("id");
+        // Its code writes both.
+        assertThat(ExpectedOrigin.of(Dialect.KSERVE, "iris", "7").violation(other))
+                .isNull();
     }
 
     @Test

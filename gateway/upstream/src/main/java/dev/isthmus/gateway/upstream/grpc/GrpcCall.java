@@ -44,7 +44,7 @@ abstract class GrpcCall implements StreamListener, Subscription {
     private @Nullable GrpcDeframer deframer;
     /** Received bytes not yet returned to the server's window. */
     private int unacknowledged;
-
+    /** Bytes returned to the server's window. */
     private long consumed;
     /** Whether it holds one of the pool's permits for a large window. */
     private boolean largeWindow;

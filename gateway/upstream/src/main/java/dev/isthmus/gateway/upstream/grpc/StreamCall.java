@@ -56,7 +56,7 @@ final class StreamCall extends GrpcCall implements UpstreamStream {
             return;
         }
         expected = ExpectedOrigin.of(dialect, model.name(), "");
-        if (ids != null && (id.isEmpty() || !dialect.acceptsId(id) || ids.size() == MAX_IDS)) {
+        if (ids != null && (id.isEmpty() || !dialect.repeatsId(id) || ids.size() == MAX_IDS)) {
             ids = null;
         } else if (ids != null) {
             ids.add(id);

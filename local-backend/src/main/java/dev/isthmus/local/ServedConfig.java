@@ -42,7 +42,7 @@ final class ServedConfig {
                     .setName(input.name())
                     .setDataType(type(input))
                     .addAllDims(dims(input.shape(), batches));
-            config(settings.inputs(), input).ifPresent(file -> {
+            TensorConfig.of(settings.inputs(), input.name()).ifPresent(file -> {
                 built.setAllowRaggedBatch(file.ragged());
                 reshape(file, batches).ifPresent(built::setReshape);
             });
@@ -52,7 +52,7 @@ final class ServedConfig {
                     .setName(output.name())
                     .setDataType(type(output))
                     .addAllDims(dims(output.shape(), batches));
-            config(settings.outputs(), output)
+            TensorConfig.of(settings.outputs(), output.name())
                     .flatMap(file -> reshape(file, batches))
                     .ifPresent(built::setReshape);
         }
@@ -66,12 +66,6 @@ final class ServedConfig {
             config.putParameters("translator", text(translator));
         }
         return config.build();
-    }
-
-    private static Optional<TensorConfig> config(List<TensorConfig> configured, TensorMetadata tensor) {
-        return configured.stream()
-                .filter(each -> each.metadata().name().equals(tensor.name()))
-                .findFirst();
     }
 
     private static Optional<ModelTensorReshape> reshape(TensorConfig file, boolean batches) {

@@ -161,25 +161,18 @@ final class Signature {
         List<TensorSpec> sent = settings.outputs().isEmpty()
                 ? outputs
                 : outputs.stream()
-                        .filter(output -> config(output, settings.outputs()) != null)
+                        .filter(output -> TensorConfig.of(settings.outputs(), output.name())
+                                .isPresent())
                         .toList();
         return new Signature(limited(inputs, settings.inputs()), limited(sent, settings.outputs()));
     }
 
     private static List<TensorSpec> limited(List<TensorSpec> specs, List<TensorConfig> configured) {
-        List<TensorSpec> limited = new ArrayList<>();
-        for (TensorSpec spec : specs) {
-            TensorConfig config = config(spec, configured);
-            limited.add(config == null ? spec : spec.limitedTo(config));
-        }
-        return List.copyOf(limited);
-    }
-
-    private static @Nullable TensorConfig config(TensorSpec spec, List<TensorConfig> configured) {
-        return configured.stream()
-                .filter(config -> config.metadata().name().equals(spec.name()))
-                .findFirst()
-                .orElse(null);
+        return specs.stream()
+                .map(spec -> TensorConfig.of(configured, spec.name())
+                        .map(spec::limitedTo)
+                        .orElse(spec))
+                .toList();
     }
 
     /** The metadata of tensors. */

@@ -4,6 +4,8 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
+import java.util.List;
+import java.util.Optional;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +23,13 @@ public record TensorConfig(
 
     public TensorConfig(TensorMetadata metadata, @Nullable Shape reshape) {
         this(metadata, reshape, false);
+    }
+
+    /** The one with this name. */
+    public static Optional<TensorConfig> of(List<TensorConfig> configured, String name) {
+        return configured.stream()
+                .filter(each -> each.metadata().name().equals(name))
+                .findFirst();
     }
 
     /** Its shape in the model. */

@@ -361,7 +361,7 @@ public final class Catalogue implements AutoCloseable {
         return models.drift().document(model);
     }
 
-    /** How many differences there are between the servers of a model; without models that have none. */
+    /** The differences between the servers of each model that has some, a line each. */
     public Map<String, List<String>> driftTexts() {
         return models.drift().texts();
     }

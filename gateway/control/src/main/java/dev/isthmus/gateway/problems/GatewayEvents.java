@@ -65,7 +65,7 @@ final class GatewayEvents {
     private void observeServers(List<ReplicaStatus> now, Instant time) {
         Map<ServerKey, Boolean> usable = new HashMap<>();
         for (ReplicaStatus server : now) {
-            ServerKey key = new ServerKey(server.upstream(), server.label());
+            ServerKey key = ServerKey.of(server);
             if (!server.checked()) {
                 continue;
             }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.problems;
 
+import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionTimer;
@@ -49,7 +50,11 @@ record MeterReading(
     static final CounterKey TASK_MILLIS = new CounterKey(LOOP_DELAY, "", "milliseconds", "");
     static final MeterReading EMPTY = empty();
 
-    record ServerKey(String upstream, String server) {}
+    record ServerKey(String upstream, String server) {
+        static ServerKey of(ReplicaStatus server) {
+            return new ServerKey(server.upstream(), server.label());
+        }
+    }
 
     /**
      * A counter that is not 0.

@@ -5,6 +5,8 @@ import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.problems.GatewayProblem.ProblemKey;
+import dev.isthmus.gateway.problems.MeterReading.ServerKey;
+import dev.isthmus.oip.ModelRef;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -43,7 +45,7 @@ public final class ProblemReport {
     private final Deque<MeterReading> readings = new ArrayDeque<>(READINGS);
     private final GatewayEvents events = new GatewayEvents();
     private Map<ProblemKey, Instant> since = Map.of();
-    private Set<PlacedModel> placed = Set.of();
+    private Map<ServerKey, Set<ModelRef>> placed = Map.of();
     private long searches;
     private volatile Found found = new Found(Instant.EPOCH, List.of(), new ProblemCounts(0, 0), List.of());
 
@@ -135,14 +137,17 @@ public final class ProblemReport {
 
     /** Remembers which models are ready where; forgets those that are checked no more. */
     private void place(List<ReplicaStatus> servers) {
-        Set<PlacedModel> checked = new HashSet<>();
+        Map<ServerKey, Set<ModelRef>> checked = HashMap.newHashMap(servers.size());
         for (ReplicaStatus server : servers) {
+            ServerKey key = ServerKey.of(server);
+            Set<ModelRef> models = placed.getOrDefault(key, new HashSet<>());
+            models.retainAll(server.models().keySet());
             server.models().forEach((model, ready) -> {
-                PlacedModel there = new PlacedModel(server, model);
-                if (ready || placed.contains(there)) {
-                    checked.add(there);
+                if (ready) {
+                    models.add(model);
                 }
             });
+            checked.put(key, models);
         }
         placed = checked;
     }

@@ -1,8 +1,11 @@
 package dev.isthmus.gateway.problems;
 
+import dev.isthmus.gateway.problems.MeterReading.ServerKey;
+import dev.isthmus.oip.ModelRef;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -13,7 +16,11 @@ import java.util.Set;
  * @param time of the later reading
  */
 record ProblemSearch(
-        GatewaySnapshot gateway, Set<PlacedModel> placed, MeterReading before, MeterReading now, Instant time) {
+        GatewaySnapshot gateway,
+        Map<ServerKey, Set<ModelRef>> placed,
+        MeterReading before,
+        MeterReading now,
+        Instant time) {
 
     /** All problems, the worst first. */
     List<GatewayProblem> problems() {

@@ -9,6 +9,7 @@ import dev.isthmus.oip.ModelRef;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -90,7 +91,7 @@ final class ServerProblems {
     }
 
     private ServerAttempts attempts(ReplicaStatus server) {
-        return search.now().attempts(new ServerKey(server.upstream(), server.label()), search.before());
+        return search.now().attempts(ServerKey.of(server), search.before());
     }
 
     private GatewayProblem down(String upstream, List<ReplicaStatus> servers) {
@@ -232,8 +233,9 @@ final class ServerProblems {
     /** Models that a server had, and another one still has. */
     private void addGone(List<ReplicaStatus> servers, List<GatewayProblem> found) {
         for (ReplicaStatus server : servers) {
+            Set<ModelRef> before = search.placed().getOrDefault(ServerKey.of(server), Set.of());
             server.models().forEach((model, ready) -> {
-                if (!ready && usable(server) && search.placed().contains(new PlacedModel(server, model))) {
+                if (!ready && usable(server) && before.contains(model)) {
                     long others = servers.stream()
                             .filter(other -> usable(other) && other.models().getOrDefault(model, false))
                             .count();

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.peers.PeerFindings;
+import dev.isthmus.gateway.problems.MeterReading.ServerKey;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
 import dev.isthmus.gateway.reload.LastReload;
@@ -35,7 +36,7 @@ import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -57,7 +58,7 @@ class ProblemSearchTest {
     private final List<LongAdder> counters = new ArrayList<>();
 
     private final List<ReplicaStatus> servers = new ArrayList<>();
-    private final Set<PlacedModel> placed = new HashSet<>();
+    private final Map<ServerKey, Set<ModelRef>> placed = new HashMap<>();
     private final Map<String, Boolean> models = new LinkedHashMap<>();
     private final Map<String, List<String>> drift = new LinkedHashMap<>();
     private final List<RampReport> ramps = new ArrayList<>();
@@ -279,7 +280,7 @@ class ProblemSearchTest {
         servers.add(with("a:1", true));
         servers.add(with("b:1", false));
         assertThat(problems()).isEmpty();
-        placed.add(new PlacedModel("u", "b:1", ModelRef.of(MODEL)));
+        placed.put(new ServerKey("u", "b:1"), Set.of(ModelRef.of(MODEL)));
         GatewayProblem problem = only(ProblemKind.MODEL_GONE);
         assertThat(problem.text()).isEqualTo("Model 'score' is not ready any more on server b:1 of upstream 'u'.");
         assertThat(problem.cause()).endsWith("Calls go to 1 other server that has it.");

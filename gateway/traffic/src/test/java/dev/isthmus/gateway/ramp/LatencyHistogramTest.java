@@ -39,4 +39,41 @@ class LatencyHistogramTest {
         assertThat(p95).isBetween(TimeUnit.MILLISECONDS.toNanos(95), TimeUnit.MILLISECONDS.toNanos(101));
         assertThat(latencies.percentile(0.5)).isLessThan(TimeUnit.MILLISECONDS.toNanos(54));
     }
+
+    /** The rank of each duration is known by its bucket; the ranks that are expected follow from all terms. */
+    @ParameterizedTest
+    @ValueSource(ints = {800, 1_300, 20_000, 100_000})
+    void interval_isThatOfTheBinomialDistribution(int total) {
+        double error = 0.001;
+        double sum = 0;
+        double term = total * Math.log(0.95);
+        int fewest = -1;
+        int most = 0;
+        for (; most <= total; most++) {
+            sum += Math.exp(term);
+            if (sum <= error) {
+                fewest = most;
+            }
+            if (sum >= 1 - error) {
+                break;
+            }
+            term += Math.log((total - most) / (most + 1.0) * 0.05 / 0.95);
+        }
+        int first = Math.max(0, (int) (total * 0.95) - 400);
+        LatencyHistogram latencies = new LatencyHistogram();
+        for (int rank = 1; rank <= total; rank++) {
+            latencies.record(durationOf(rank - first));
+        }
+        LatencyHistogram.PercentileInterval interval = latencies.interval(0.95, error);
+        assertThat(interval.below()).isBetween(durationOf(total - most - first), durationOf(total - most - first + 1));
+        assertThat(interval.above())
+                .isBetween(durationOf(total - fewest - first), durationOf(total - fewest - first + 1));
+        assertThat(most - fewest).isGreaterThan(0);
+    }
+
+    /** The least duration of a bucket of its own for each number up to 800. */
+    private static long durationOf(int number) {
+        int bucket = Math.clamp(number, 0, 800);
+        return number <= 0 ? 0 : (16L + bucket % 16) << (1 + bucket / 16);
+    }
 }

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CollapsedCall implements Subscription {
     private final ResponseCache cache;
-    private final LookUp missed;
+    private final CacheLookup missed;
     private final UpstreamRequest sent;
     private final SharedCall shared;
     private final Call call;
@@ -32,7 +32,7 @@ final class CollapsedCall implements Subscription {
     private boolean cancelled;
 
     /** @param sent taken, if the call joins the other one */
-    CollapsedCall(ResponseCache cache, LookUp missed, UpstreamRequest sent, SharedCall shared) {
+    CollapsedCall(ResponseCache cache, CacheLookup missed, UpstreamRequest sent, SharedCall shared) {
         this.cache = cache;
         this.missed = missed;
         this.sent = sent;

@@ -62,7 +62,7 @@ public final class ResponseCache implements AutoCloseable {
 
     /** What requests that share a call have in common. */
     private record SharedKey(CacheKey key, long priority) {
-        static SharedKey of(LookUp request) {
+        static SharedKey of(CacheLookup request) {
             return new SharedKey(request.key(), request.priority());
         }
     }
@@ -129,7 +129,7 @@ public final class ResponseCache implements AutoCloseable {
             return upstream.send(request.call(), request.encoded(), reply);
         }
         InferRequest decoded = request.decoded();
-        LookUp lookUp = new LookUp(
+        CacheLookup lookUp = new CacheLookup(
                 request,
                 key,
                 request.call().context().priority(),
@@ -142,11 +142,11 @@ public final class ResponseCache implements AutoCloseable {
         return stored == null ? send(lookUp, request.encoded()) : hit(lookUp, stored);
     }
 
-    private @Nullable StoredResponse kept(LookUp lookUp) {
+    private @Nullable StoredResponse kept(CacheLookup lookUp) {
         return responses == null || lookUp.directives().refresh() ? null : responses.getIfPresent(lookUp.key());
     }
 
-    private Subscription hit(LookUp lookUp, StoredResponse stored) {
+    private Subscription hit(CacheLookup lookUp, StoredResponse stored) {
         Call call = lookUp.request().call();
         InferMessage message = stored.message(call.allocator(), lookUp.id());
         count(CacheOutcome.HIT, call.context());
@@ -191,7 +191,7 @@ public final class ResponseCache implements AutoCloseable {
      *
      * @param sent taken
      */
-    Subscription send(LookUp missed, UpstreamRequest sent) {
+    Subscription send(CacheLookup missed, UpstreamRequest sent) {
         Call call = missed.request().call();
         boolean shares = config.singleflight() && !missed.directives().refresh();
         SharedKey key = SharedKey.of(missed);
@@ -229,7 +229,7 @@ public final class ResponseCache implements AutoCloseable {
     }
 
     /** No further request joins this call. */
-    void ended(SharedCall call, LookUp first) {
+    void ended(SharedCall call, CacheLookup first) {
         underWay.remove(SharedKey.of(first), call);
     }
 

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SharedCall implements Reply, Subscription {
     private final ResponseCache cache;
-    private final LookUp first;
+    private final CacheLookup first;
     private final long epoch;
     private final Reply reply;
     private Map<String, String> headers = Map.of();
@@ -46,7 +46,7 @@ final class SharedCall implements Reply, Subscription {
     private boolean abandoned;
 
     /** @param shares whether others may join */
-    SharedCall(ResponseCache cache, LookUp first, long epoch, boolean shares) {
+    SharedCall(ResponseCache cache, CacheLookup first, long epoch, boolean shares) {
         this.cache = cache;
         this.first = first;
         this.epoch = epoch;

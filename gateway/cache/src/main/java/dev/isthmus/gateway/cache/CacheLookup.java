@@ -10,7 +10,7 @@ import dev.isthmus.gateway.upstream.Upstream;
  * @param priority only requests of the same one share a call: in a queue, a call has the place of its first request
  * @param id of the request; empty if it has none
  */
-record LookUp(
+record CacheLookup(
         CacheableRequest request,
         CacheKey key,
         long priority,

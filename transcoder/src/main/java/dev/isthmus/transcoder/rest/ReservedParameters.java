@@ -31,13 +31,6 @@ final class ReservedParameters {
     }
 
     private static String shown(Parameter value) {
-        return switch (value) {
-            case Parameter.Bool bool -> Boolean.toString(bool.value());
-            case Parameter.Int64 int64 -> Long.toString(int64.value());
-            case Parameter.Uint64 uint64 -> Long.toUnsignedString(uint64.value());
-            case Parameter.Float64 float64 -> Double.toString(float64.value());
-            case Parameter.Text text -> "'" + text.value() + "'";
-            case Parameter.Json json -> json.text();
-        };
+        return value instanceof Parameter.Text text ? "'" + text.value() + "'" : value.text();
     }
 }

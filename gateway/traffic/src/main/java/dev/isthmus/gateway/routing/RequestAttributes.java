@@ -48,14 +48,10 @@ public record RequestAttributes(HeaderFields headers, Map<String, Parameter> par
     }
 
     private static @Nullable String text(Parameter value) {
-        return switch (value) {
-            case Parameter.Bool flag -> Boolean.toString(flag.value());
-            case Parameter.Int64 number -> Long.toString(number.value());
-            case Parameter.Uint64 number -> Long.toUnsignedString(number.value());
-            case Parameter.Float64 number -> text(number.value());
-            case Parameter.Text text -> text.value();
-            case Parameter.Json json -> null;
-        };
+        if (value instanceof Parameter.Json) {
+            return null;
+        }
+        return value instanceof Parameter.Float64(double number) ? text(number) : value.text();
     }
 
     private static String text(double value) {

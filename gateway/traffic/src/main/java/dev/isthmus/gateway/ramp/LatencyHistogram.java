@@ -78,9 +78,9 @@ public final class LatencyHistogram {
         // Fewer have next to no weight, and there may be millions of them.
         long most = least < STIRLING ? 0 : least;
         long fewest = -1;
-        double term = logFactorial(total)
-                - logFactorial(most)
-                - logFactorial(total - most)
+        double term = logFactorial((double) total)
+                - logFactorial((double) most)
+                - logFactorial((double) (total - most))
                 + most * Math.log(1 - share)
                 + (total - most) * Math.log(share);
         double atMost = Math.exp(term);
@@ -97,7 +97,7 @@ public final class LatencyHistogram {
     }
 
     /** By Stirling's series; exact for 0. */
-    private static double logFactorial(long n) {
+    private static double logFactorial(double n) {
         return n == 0
                 ? 0
                 : n * Math.log(n) - n + Math.log(2 * Math.PI * n) / 2 + 1 / (12.0 * n) - 1 / (360.0 * n * n * n);

@@ -12,8 +12,6 @@ public final class LatencyHistogram {
 
     /** Standard deviations below the mean of a binomial number that it practically never is. */
     private static final double NEGLIGIBLE = 8;
-    /** From here on Stirling's series is as good as exact. */
-    private static final long STIRLING = 64;
 
     private final AtomicLongArray buckets = new AtomicLongArray((Long.SIZE - BITS) * PER_POWER);
 
@@ -74,15 +72,10 @@ public final class LatencyHistogram {
         }
         // The number of recorded durations above the percentile is binomial.
         double mean = total * (1 - share);
-        long least = (long) (mean - NEGLIGIBLE * Math.sqrt(mean * share));
         // Fewer have next to no weight, and there may be millions of them.
-        long most = least < STIRLING ? 0 : least;
+        long most = Math.max(0, (long) (mean - NEGLIGIBLE * Math.sqrt(mean * share)));
         long fewest = -1;
-        double term = logFactorial((double) total)
-                - logFactorial((double) most)
-                - logFactorial((double) (total - most))
-                + most * Math.log(1 - share)
-                + (total - most) * Math.log(share);
+        double term = Binomial.logExactly(most, total, 1 - share);
         double atMost = Math.exp(term);
         while (most < total && atMost < 1 - error) {
             if (atMost <= error) {
@@ -94,13 +87,6 @@ public final class LatencyHistogram {
         }
         long above = fewest < 0 ? Long.MAX_VALUE : atRank(total - fewest);
         return new PercentileInterval(most == total ? 0 : atRank(total - most), above);
-    }
-
-    /** By Stirling's series; exact for 0. */
-    private static double logFactorial(double n) {
-        return n == 0
-                ? 0
-                : n * Math.log(n) - n + Math.log(2 * Math.PI * n) / 2 + 1 / (12.0 * n) - 1 / (360.0 * n * n * n);
     }
 
     /**

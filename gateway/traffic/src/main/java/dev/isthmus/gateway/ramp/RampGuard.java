@@ -77,7 +77,9 @@ final class RampGuard {
     private @Nullable GuardBreach errorRate(StepFigures step) {
         double rate = step.target().errorRate();
         double others = step.others().errorRate();
-        if (step.target().calls() < MIN_CALLS || rate <= config.maxErrorRate() || rate <= others) {
+        if (step.target().calls() < MIN_CALLS
+                || !failsTooOften(step)
+                || step.target().mayBeChance(config.maxErrorRate())) {
             return null;
         }
         return new GuardBreach(
@@ -88,6 +90,11 @@ final class RampGuard {
                         100 * rate,
                         100 * others,
                         100 * config.maxErrorRate()));
+    }
+
+    private boolean failsTooOften(StepFigures step) {
+        double rate = step.target().errorRate();
+        return rate > config.maxErrorRate() && rate > step.others().errorRate();
     }
 
     private @Nullable GuardBreach latency(StepFigures step) {
@@ -124,6 +131,13 @@ final class RampGuard {
         if (target.calls() < MIN_CALLS && target.errorRate() > 0) {
             return "max_error_rate needs " + MIN_CALLS + " calls of the target, of which some have failed; it has had "
                     + target.calls();
+        }
+        if (failsTooOften(step)) {
+            return String.format(
+                    Locale.ROOT,
+                    "max_error_rate needs more calls of the target: that %.2f %% of %d have failed may be chance",
+                    100 * target.errorRate(),
+                    target.calls());
         }
         boolean latencies = config.maxLatencyRatio() > 0 && !alone;
         if (latencies && target.answered() < MIN_CALLS) {

@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.LongAdder;
 /** Call statistics of one or several targets in one step. Lock-free and thread-safe. */
 final class TargetFigures {
     private static final double PERCENTILE = 0.95;
+    /** How often a judgement may be wrong. */
     private static final double ERROR = 0.001;
 
     private final LongAdder answered = new LongAdder();
@@ -34,6 +35,16 @@ final class TargetFigures {
         long failures = failed.sum();
         long all = answered.sum() + failures;
         return all == 0 ? 0 : (double) failures / all;
+    }
+
+    /**
+     * Whether a target of which this share of calls fails would have had as many failures in more than one of 1,000
+     * cases.
+     *
+     * @param share smaller than the error rate
+     */
+    boolean mayBeChance(double share) {
+        return Binomial.atLeast(failed.sum(), calls(), share) > ERROR;
     }
 
     /** Where the 95th percentile latency is; wrong, in each direction, in at most one of 1,000 cases. */

@@ -188,13 +188,13 @@ class RampsTest {
 
     @Test
     void errors_moreThanMay_rollBack() {
-        calls("canary", 98, 2, 10);
-        calls("stable", 740, 10, 10);
+        calls("canary", 1960, 40, 10);
+        calls("stable", 742, 8, 10);
         passes(1);
         assertThat(shares).containsExactly(0.1, 0.0);
         assertThat(report().state()).isEqualTo(RampState.ROLLED_BACK);
         assertThat(report().reason())
-                .isEqualTo("error_rate: 2.00 % of its calls failed, 1.00 % of those to the other targets;"
+                .isEqualTo("error_rate: 2.00 % of its calls failed, 0.80 % of those to the other targets;"
                         + " the limit is 1.00 %");
         assertThat(rollbacks("error_rate")).isEqualTo(1);
         assertThat(gauge("rolled_back")).isEqualTo(1);
@@ -208,6 +208,20 @@ class RampsTest {
         calls("canary", 0, 1, 10);
         passes(1);
         assertThat(report().state()).isEqualTo(RampState.ROLLED_BACK);
+    }
+
+    @Test
+    void errors_thatMayBeChance_hold() {
+        calls("canary", 100, 3, 10);
+        calls("stable", 750, 0, 10);
+        passes(MINUTE);
+        assertThat(shares).containsExactly(0.1);
+        assertThat(report().held())
+                .isEqualTo(
+                        "max_error_rate needs more calls of the target: that 2.91 % of 103 have failed may be chance");
+        calls("canary", 200, 0, 10);
+        passes(1);
+        assertThat(shares).containsExactly(0.1, 0.5);
     }
 
     @Test

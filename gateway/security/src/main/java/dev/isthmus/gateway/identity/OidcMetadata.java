@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.identity;
 
 import com.nimbusds.jose.util.JSONObjectUtils;
-import dev.isthmus.gateway.settings.SecureUrl;
+import dev.isthmus.gateway.settings.WebUrl;
 import java.text.ParseException;
 import java.util.List;
 import java.util.Map;
@@ -44,7 +44,7 @@ record OidcMetadata(String authorization, String token, String keys, boolean bas
     }
 
     private static String url(Map<String, Object> document, String member, String source) {
-        if (document.get(member) instanceof String url && SecureUrl.isSecure(url)) {
+        if (document.get(member) instanceof String url && WebUrl.isSecure(url)) {
             return url;
         }
         throw OidcHttp.unavailable(source + ": " + member + ": an https URL, or http on loopback, is expected, got '"

@@ -32,7 +32,8 @@ public record AccessConfig(
             List<String> models,
 
             @Doc("Versions or labels as clients request them. Default: all, and requests without a version.")
-            List<String> versions) {
+            List<String> versions)
+            implements CheckedSection {
         /** All defaults; allows nothing. */
         public static final AccessRule DEFAULT = DefaultValues.of(AccessRule.class);
 
@@ -40,6 +41,20 @@ public record AccessConfig(
             may = Set.copyOf(may);
             models = List.copyOf(models);
             versions = List.copyOf(versions);
+        }
+
+        @Override
+        public void check(SectionCheck check) {
+            if (check.valid() && !versions.isEmpty() && may.stream().anyMatch(Permission::management)) {
+                check.problem(
+                        "versions",
+                        "load, trace, log and shared_memory name no version; a rule of their own is expected");
+            }
+        }
+
+        @Override
+        public String label(String path) {
+            return path + " '" + name + "'";
         }
     }
 

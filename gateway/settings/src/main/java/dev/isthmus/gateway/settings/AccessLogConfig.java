@@ -35,7 +35,8 @@ public record AccessLogConfig(
         @Doc("Request headers to log, in the member 'headers'. Those with credentials (authorization, "
                 + "proxy-authorization, cookie, x-api-key) are refused.")
         @HeaderName
-        List<String> headers) {
+        List<String> headers)
+        implements CheckedSection {
     public static final AccessLogConfig DEFAULT = DefaultValues.of(AccessLogConfig.class);
 
     /** Headers with credentials. */
@@ -44,5 +45,14 @@ public record AccessLogConfig(
     public AccessLogConfig {
         models = Map.copyOf(models);
         headers = List.copyOf(headers);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        check.written("file", file);
+        headers.stream()
+                .filter(CREDENTIALS::contains)
+                .forEach(
+                        header -> check.problem("headers", "'" + header + "' has credentials, which are never logged"));
     }
 }

@@ -18,6 +18,12 @@ public record AdaptiveConcurrency(
         @Doc("Time after which the latency without a queue is measured again, at half the limit, if the server was "
                 + "busy all the time.")
         @Default("30s")
-        Duration measureInterval) {
+        Duration measureInterval)
+        implements CheckedSection {
     public static final AdaptiveConcurrency DEFAULT = DefaultValues.of(AdaptiveConcurrency.class);
+
+    @Override
+    public void check(SectionCheck check) {
+        check.expect(!check.valid("min", "max") || min <= max, "min", "at most max, " + max + ",", min);
+    }
 }

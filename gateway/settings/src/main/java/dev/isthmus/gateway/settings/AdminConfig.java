@@ -5,6 +5,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The address of the admin API, and who may use it. */
@@ -42,10 +44,13 @@ public record AdminConfig(
         String dashboards,
 
         @Nullable ListenerTls tls,
-        @Nullable PeersConfig peers) {
+        @Nullable PeersConfig peers)
+        implements CheckedSection {
     public static final AdminConfig DEFAULT = DefaultValues.of(AdminConfig.class);
     /** The name of the token of {@link #tokenFile}. */
     public static final String ADMIN = "admin";
+
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._@-]{1,64}");
 
     /** An address for plain text. */
     public AdminConfig(String host, int port, @Nullable Path tokenFile, List<String> allowedHosts) {
@@ -55,6 +60,32 @@ public record AdminConfig(
     public AdminConfig {
         tokens = Map.copyOf(tokens);
         allowedHosts = List.copyOf(allowedHosts);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        if (check.valid() && !hasLogin() && !WebUrl.isLoopback(host)) {
+            check.problemAt(
+                    "host",
+                    "'token_file', 'tokens' or 'oidc' is required if the host is not loopback, got '" + host + "'");
+        }
+        check.secret("token_file", tokenFile);
+        new TreeMap<>(tokens).forEach((token, settings) -> {
+            SectionCheck one = check.at(settings);
+            if (!NAME.matcher(token).matches()) {
+                one.problem("tokens: a name of at most 64 letters, digits, '.', '_', '@' and '-' is expected, got '"
+                        + token + "'");
+            } else if (token.equals(ADMIN) && tokenFile != null) {
+                one.problem("tokens: " + token + ": the name is that of 'token_file'; another one is expected");
+            } else if (one.valid()) {
+                one.named("admin: tokens: " + token).secret("file", settings.file());
+            }
+        });
+        check.expect(
+                url -> WebUrl.of(url) != null,
+                "dashboards",
+                "a URL as https://grafana.example/d/isthmus is expected, http or https, without credentials",
+                dashboards);
     }
 
     /** Whether anybody can be authorized: by a token or a login. */
@@ -99,7 +130,14 @@ public record AdminConfig(
             @Default("1h")
             Duration idle,
 
-            @Doc("Time since the login.") @Default("12h") Duration maxAge) {
+            @Doc("Time since the login.") @Default("12h") Duration maxAge)
+            implements CheckedSection {
         public static final AdminSessionConfig DEFAULT = DefaultValues.of(AdminSessionConfig.class);
+
+        @Override
+        public void check(SectionCheck check) {
+            check.expect(idle.toMinutes() >= 1, "idle", "at least 1m", Units.written(idle));
+            check.expect(maxAge.toMinutes() >= 1, "max_age", "at least 1m", Units.written(maxAge));
+        }
     }
 }

@@ -23,8 +23,18 @@ public record AuthenticationConfig(
         @Default("0")
         int maxRequests,
 
-        Forward forward) {
+        Forward forward)
+        implements CheckedSection {
     public static final AuthenticationConfig DEFAULT = DefaultValues.of(AuthenticationConfig.class);
+
+    @Override
+    public void check(SectionCheck check) {
+        if (check.valid()) {
+            check.expect(
+                    apiKeys != null || jwt != null || clientCertificates != null,
+                    "'api_keys', 'jwt' or 'client_certificates'");
+        }
+    }
 
     /** API keys. */
     @Doc("API keys, in a header of their own or as 'Authorization: Bearer'.")
@@ -37,8 +47,20 @@ public record AuthenticationConfig(
             Path file,
 
             @Doc("The header.") @HeaderName @Default("x-api-key")
-            String header) {
+            String header)
+            implements CheckedSection {
         public static final ApiKeyConfig DEFAULT = DefaultValues.of(ApiKeyConfig.class);
+
+        @Override
+        public void check(SectionCheck check) {
+            try {
+                if (check.valid()) {
+                    ApiKeyFile.read(file);
+                }
+            } catch (ConfigException e) {
+                e.problems().forEach(problem -> check.problem("file", problem));
+            }
+        }
     }
 
     /** JSON Web Tokens. */
@@ -75,12 +97,33 @@ public record AuthenticationConfig(
             String nameClaim,
 
             @Doc("Claim with the groups of the caller: a list, or text separated by spaces.") @Default("groups")
-            String groupsClaim) {
+            String groupsClaim)
+            implements CheckedSection {
         public static final JwtConfig DEFAULT = DefaultValues.of(JwtConfig.class);
 
         public JwtConfig {
             audiences = List.copyOf(audiences);
             algorithms = Set.copyOf(algorithms);
+        }
+
+        @Override
+        public void check(SectionCheck check) {
+            if (!check.valid()) {
+                return;
+            }
+            String keys = jwksFile == null ? null : SecretFile.problem(jwksFile, SecretFile::forgeable);
+            if ((jwksFile == null) == (jwksUrl == null)) {
+                check.problem("one of 'jwks_file' and 'jwks_url' is expected");
+            } else if (keys != null) {
+                check.problem("jwks_file", jwksFile + " " + keys);
+            } else {
+                check.expect(WebUrl::isSecure, "jwks_url", "an https URL, or http on loopback,", jwksUrl);
+            }
+            if (jwksCa != null && (jwksUrl == null || !jwksUrl.startsWith("https:"))) {
+                check.problem("jwks_ca", "an https URL in 'jwks_url' is expected with it");
+            } else {
+                check.authorities("jwks_ca", jwksCa);
+            }
         }
     }
 

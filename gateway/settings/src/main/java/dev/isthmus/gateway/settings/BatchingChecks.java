@@ -7,58 +7,47 @@ import org.jspecify.annotations.Nullable;
 
 /** Checks of the section {@code batching} of one model, as far as the configuration alone tells. */
 final class BatchingChecks {
-    private final ConfigChecks checks;
-    private final YamlReader yaml;
-    private final SectionPositions positions;
+    private final SectionChecks sections;
     private final GatewayConfig config;
 
-    BatchingChecks(ConfigChecks checks, YamlReader yaml, SectionPositions positions, GatewayConfig config) {
-        this.checks = checks;
-        this.yaml = yaml;
-        this.positions = positions;
+    BatchingChecks(SectionChecks sections, GatewayConfig config) {
+        this.sections = sections;
         this.config = config;
     }
 
-    /** @param what for messages */
-    void run(String what, ModelConfig model, BatchingConfig batching) {
+    void run(ModelConfig model, BatchingConfig batching) {
+        SectionCheck check = sections.of(batching);
         List<TargetConfig> targets = model.allTargets();
         if (!targets.isEmpty()
                 && targets.stream().allMatch(each -> each.upstream().equals(GatewayConfig.LOCAL))) {
-            yaml.problem(
-                    positions.of(batching),
-                    what + ": a target other than '" + GatewayConfig.LOCAL
-                            + "' is expected: the local backend joins requests itself (dynamic_batching)");
+            check.problem("a target other than '" + GatewayConfig.LOCAL
+                    + "' is expected: the local backend joins requests itself (dynamic_batching)");
         }
-        if (checks.valid(batching, "max_queue_delay_microseconds")) {
-            delay(what, model, batching, "timeout of the model", model.timeout());
+        if (check.valid("max_queue_delay_microseconds") && sections.of(model).valid("timeout")) {
+            delay(check, batching, "timeout of the model", model.timeout());
             for (TargetConfig target : targets) {
                 UpstreamConfig upstream = config.upstreams().get(target.upstream());
                 delay(
-                        what,
-                        model,
+                        check,
                         batching,
                         "timeout of upstream '" + target.upstream() + "'",
-                        upstream == null || !checks.valid(upstream, "timeout") ? null : upstream.timeout());
+                        upstream == null || !sections.of(upstream).valid("timeout") ? null : upstream.timeout());
             }
         }
-        if (checks.valid(batching, "max_bytes")
-                && batching.maxBytes() > config.limits().maxBodySize()) {
-            yaml.problem(
-                    positions.of(batching, "max_bytes"),
-                    what + ": max_bytes: at most limits.max_body_size, "
-                            + config.limits().maxBodySize() + " bytes, is expected, got '" + batching.maxBytes() + "'");
+        if (check.valid("max_bytes")) {
+            check.expect(
+                    batching.maxBytes() <= config.limits().maxBodySize(),
+                    "max_bytes",
+                    "at most limits.max_body_size, " + config.limits().maxBodySize() + " bytes,",
+                    batching.maxBytes());
         }
     }
 
-    private void delay(
-            String what, ModelConfig model, BatchingConfig batching, String limit, @Nullable Duration timeout) {
-        if (timeout != null
-                && checks.valid(model, "timeout")
-                && batching.maxQueueDelay().compareTo(timeout) >= 0) {
-            yaml.problem(
-                    positions.of(batching, "max_queue_delay_microseconds"),
-                    what + ": max_queue_delay_microseconds: less than the " + limit + ", " + Units.written(timeout)
-                            + ", is expected, got '" + batching.maxQueueDelayMicroseconds() + "'");
-        }
+    private static void delay(SectionCheck check, BatchingConfig batching, String limit, @Nullable Duration timeout) {
+        check.expect(
+                timeout == null || batching.maxQueueDelay().compareTo(timeout) < 0,
+                "max_queue_delay_microseconds",
+                "less than the " + limit + (timeout == null ? "" : ", " + Units.written(timeout)) + ",",
+                batching.maxQueueDelayMicroseconds());
     }
 }

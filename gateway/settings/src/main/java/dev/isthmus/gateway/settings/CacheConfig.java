@@ -2,6 +2,8 @@ package dev.isthmus.gateway.settings;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
+import java.util.Set;
 
 /** Responses of a model that are returned to equal requests. */
 @Doc("Responses that are kept and returned to equal requests, whatever their form: JSON, binary data, raw or typed "
@@ -35,12 +37,69 @@ public record CacheConfig(
         boolean caller,
 
         @Doc("Whether equal concurrent requests are sent once.") @Default("true")
-        boolean singleflight) {
+        boolean singleflight)
+        implements CheckedSection {
     /** All defaults. */
     public static final CacheConfig DEFAULT = DefaultValues.of(CacheConfig.class);
+
+    /** Requests with these are never cached, or only the form of the response depends on them. */
+    private static final Set<String> NO_PARAMETERS =
+            Set.of("sequence_id", "sequence_start", "sequence_end", "binary_data_output");
+
+    /** Their values differ from call to call, or only the form of request or response depends on them. */
+    private static final Set<String> NO_HEADERS = Set.of(
+            "accept",
+            "accept-encoding",
+            "cache-control",
+            "connection",
+            "content-encoding",
+            "content-length",
+            "content-type",
+            "date",
+            "host",
+            HeaderAllowList.JSON_LENGTH.toString(),
+            HeaderAllowList.PRINCIPAL,
+            HeaderAllowList.REQUEST_ID,
+            HeaderAllowList.TIMEOUT.toString(),
+            "te",
+            "traceparent",
+            "tracestate",
+            "transfer-encoding");
 
     public CacheConfig {
         parameters = List.copyOf(parameters);
         headers = List.copyOf(headers);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        parts(check, "parameters", parameters, NO_PARAMETERS);
+        parts(check, "headers", headers, NO_HEADERS);
+        if (ttl.isZero() && !singleflight && check.valid("ttl", "singleflight")) {
+            check.problemAt(
+                    "singleflight",
+                    "'ttl' above 0s or 'singleflight: true' is expected, since nothing is shared otherwise");
+        }
+    }
+
+    private static void parts(SectionCheck check, String key, List<String> names, Set<String> refused) {
+        for (int i = 0; i < names.size(); i++) {
+            String name = names.get(i);
+            if (refused.contains(name.toLowerCase(Locale.ROOT))) {
+                check.problemAtItem(
+                        key, i, names.size(), key + ": '" + name + "' cannot distinguish requests: " + reason(name));
+            } else if (names.indexOf(name) < i) {
+                check.problemAtItem(key, i, names.size(), key + ": '" + name + "' is there twice: one is expected");
+            }
+        }
+    }
+
+    private static String reason(String name) {
+        if (name.equals(HeaderAllowList.PRINCIPAL)) {
+            return "the gateway sets it; 'caller: true' distinguishes callers";
+        }
+        return name.startsWith("sequence_")
+                ? "those of sequences are never cached"
+                : "it differs from call to call, or concerns only the form of a message";
     }
 }

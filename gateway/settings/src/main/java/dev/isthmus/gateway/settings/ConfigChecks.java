@@ -1,37 +1,29 @@
 package dev.isthmus.gateway.settings;
 
-import io.netty.util.NetUtil;
-import java.net.URI;
-import java.net.URISyntaxException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
-import org.yaml.snakeyaml.nodes.Node;
 
 /**
- * Cross-checks between sections, after each of them was read. {@link ModelConfigChecks} checks the models. Problems
+ * Checks of what sections have to do with each other, after each has {@linkplain CheckedSection checked itself}. Problems
  * that only follow from an unreadable part are not reported.
  */
 final class ConfigChecks {
     private final YamlReader yaml;
-    private final SectionPositions positions;
+    private final SectionChecks sections;
     private final GatewayConfig config;
     private final Set<String> upstreams;
-    private final TlsChecks tls;
-    private ReadableNodes nodes;
 
     ConfigChecks(YamlReader yaml, SectionPositions positions, GatewayConfig config) {
         this.yaml = yaml;
-        this.positions = positions;
         this.config = config;
-        tls = new TlsChecks(this, yaml, positions);
-        nodes = yaml.readableNodes();
+        sections = new SectionChecks(yaml, positions);
         upstreams = new TreeSet<>(config.upstreams().keySet());
         if (config.local() != null) {
             upstreams.add(GatewayConfig.LOCAL);
@@ -39,83 +31,56 @@ final class ConfigChecks {
     }
 
     void run() {
+        sections.run(config, "");
         listeners();
-        new AccessChecks(this, yaml, positions, config).run();
-        kubernetes(config.kubernetes());
-        UpstreamChecks ofUpstreams = new UpstreamChecks(this, tls, yaml, positions);
-        new TreeMap<>(config.upstreams()).forEach((name, upstream) -> {
-            // A problem in a node shared by several upstreams is reported for the first one only.
-            nodes = yaml.readableNodes();
-            ofUpstreams.run(name, upstream);
-        });
-        new DiscoverChecks(this, yaml, positions).run(config.discover());
-        config.discover().kserve().stream()
-                .filter(each -> !each.upstream().equals(UpstreamConfig.DEFAULT))
-                .forEach(each -> {
-                    nodes = yaml.readableNodes();
-                    ofUpstreams.run(each.namespace() + "/*", each.upstream());
-                });
-        if (config.local() != null) {
-            local(config.local());
+        new AccessChecks(sections, config).run();
+        UpstreamConfig reserved = config.upstreams().get(GatewayConfig.LOCAL);
+        if (reserved != null) {
+            sections.of(reserved).problem("the name is reserved for the local backend");
         }
-        logging(config.logging());
-        if (config.accessLog() != null) {
-            accessLog(config.accessLog());
-        }
-        written(config.ramps(), "ramps", "state_file", config.ramps().stateFile());
-        collectors();
-        if (config.shared() != null) {
-            new SharedChecks(this, tls, yaml, positions).run(config.shared());
-        }
-        if (config.payloadLog() != null) {
-            new PayloadLogChecks(this, yaml, positions).run(config.payloadLog());
-        }
-        layers(config.layers());
-        new ModelConfigChecks(this, yaml, positions, config).run();
-        String other = config.defaultUpstream();
-        if (other != null) {
-            reference(positions.of(config, "default_upstream"), "default_upstream", other);
-        }
+        new TreeMap<>(config.models()).forEach(this::model);
+        aliases();
+        reference(sections.of(config), "default_upstream", config.defaultUpstream());
         anythingToServe();
     }
 
-    private void layers(LayersConfig layers) {
-        Set<String> names = new HashSet<>();
-        for (LayersConfig.AddedLayer each : layers.add()) {
-            if (!each.name().isEmpty() && !names.add(each.name())) {
-                yaml.problem(
-                        positions.of(each, "name"),
-                        "layers: add: '" + each.name() + "' is there twice: one is expected");
-            }
-            if (readable(each, "before")
-                    && readable(each, "after")
-                    && (each.before() == null) == (each.after() == null)) {
-                yaml.problem(
-                        positions.of(each),
-                        "layers: add: '" + each.name() + "': either 'before' or 'after' is expected, got "
-                                + (each.before() == null ? "neither" : "both"));
-            }
+    private void model(String name, ModelConfig model) {
+        if (!NameGrammar.holds(name)) {
+            // Its position is found by a linear search.
+            sections.of(config).problemAtName("models", name, NameGrammar.broken("model name", name));
         }
-    }
-
-    private void collectors() {
-        CollectorChecks collectors = new CollectorChecks(this, yaml, positions);
-        if (config.metrics().otlp() != null) {
-            collectors.run(CollectorChecks.CollectorSection.of(config.metrics().otlp()));
+        reference(sections.of(model), "upstream", model.upstream());
+        model.targets().forEach(each -> reference(sections.of(each), "upstream", each.upstream()));
+        model.shadow().forEach(each -> reference(sections.of(each), "upstream", each.upstream()));
+        if (model.fallback() != null) {
+            reference(
+                    sections.of(model.fallback()), "upstream", model.fallback().upstream());
         }
-        if (config.tracing() != null) {
-            collectors.run(CollectorChecks.CollectorSection.of(config.tracing()));
+        if (model.batching() != null) {
+            new BatchingChecks(sections, config).run(model, model.batching());
+        }
+        CacheConfig cache = model.cache();
+        if (cache != null
+                && cache.caller()
+                && config.authentication() == null
+                && sections.of(config).readable("authentication")) {
+            sections.of(cache)
+                    .problem("caller", "requires a section 'authentication', since otherwise no caller is known");
         }
     }
 
     /** Checks that an upstream of this name exists. */
-    void reference(Node node, String what, String name) {
-        if (name.isEmpty() || upstreams.contains(name) || !readable(config, "upstreams") || misspelled(name)) {
+    private void reference(SectionCheck check, String key, @Nullable String name) {
+        if (name == null
+                || name.isEmpty()
+                || upstreams.contains(name)
+                || !sections.of(config).readable("upstreams")
+                || misspelled(name)) {
             return;
         }
         String hint =
                 name.equals(GatewayConfig.LOCAL) ? "; it needs a section 'local'" : yaml.suggestion(name, upstreams);
-        yaml.problem(node, what + ": no upstream is named '" + name + "'" + hint);
+        check.problem(key, "no upstream is named '" + name + "'" + hint);
     }
 
     /** Whether an unknown key may have been meant as the section that this upstream would be in. */
@@ -123,40 +88,50 @@ final class ConfigChecks {
         boolean absent = name.equals(GatewayConfig.LOCAL)
                 ? config.local() == null
                 : config.upstreams().isEmpty();
-        return absent && !valid(config, new String[0]);
+        return absent && !sections.of(config).valid(new String[0]);
     }
 
-    /** Whether a section was read without problems. */
-    boolean valid(Record section) {
-        return nodes.valid(positions.of(section));
+    private void aliases() {
+        Map<String, String> owners = new HashMap<>();
+        new TreeMap<>(config.models()).forEach((name, model) -> {
+            List<String> aliases = model.aliases();
+            for (int i = 0; i < aliases.size(); i++) {
+                String problem = alias(name, aliases.get(i), owners);
+                if (problem != null) {
+                    sections.of(model).problemAtItem("aliases", i, aliases.size(), problem);
+                }
+            }
+        });
     }
 
-    /** Whether a key's value has the right type; problems inside it do not count. */
-    boolean readable(Record section, String key) {
-        return nodes.readable(positions.of(section, key));
-    }
-
-    /** The same for the value at this node. */
-    boolean readable(Node node) {
-        return nodes.readable(node);
-    }
-
-    /** Whether these keys of a section were read without problems, and none of its keys is unknown. */
-    boolean valid(Record section, String... keys) {
-        return nodes.valid(positions.of(section), Set.of(keys));
+    private @Nullable String alias(String name, String alias, Map<String, String> owners) {
+        String owner = owners.putIfAbsent(alias, name);
+        if (ModelPattern.is(name)) {
+            return "alias: a pattern cannot have aliases";
+        }
+        if (ModelPattern.is(alias)) {
+            return "alias: a name without * is expected, got '" + alias + "'";
+        }
+        if (!NameGrammar.holds(alias)) {
+            return NameGrammar.broken("alias", alias);
+        }
+        if (config.models().containsKey(alias)) {
+            return "alias: '" + alias + "' is a model";
+        }
+        return owner == null ? null : "alias: '" + alias + "' is already an alias of model '" + owner + "'";
     }
 
     private void anythingToServe() {
-        if (!valid(config) || !config.discover().kserve().isEmpty()) {
+        SectionCheck check = sections.of(config);
+        if (!check.valid() || !config.discover().kserve().isEmpty()) {
             return;
         }
         if (upstreams.isEmpty()) {
-            yaml.problem(positions.of(config), "nothing to serve: 'upstreams', 'local' or 'discover' is expected");
+            check.problem("nothing to serve: 'upstreams', 'local' or 'discover' is expected");
         } else if (config.models().isEmpty()
                 && config.defaultUpstream() == null
                 && config.upstreams().values().stream().noneMatch(UpstreamConfig::discover)) {
-            yaml.problem(
-                    positions.of(config),
+            check.problem(
                     "nothing to serve: 'models' or 'default_upstream', or 'discover: true' of an upstream is expected");
         }
     }
@@ -165,129 +140,23 @@ final class ConfigChecks {
         List<Listener> addresses = new ArrayList<>();
         Set<String> names = new HashSet<>();
         for (Listener each : config.listeners()) {
-            listener(each, addresses, names);
-        }
-        if (config.admin() != null) {
-            new AdminChecks(this, yaml, positions).run(config.admin(), tls, addresses);
-        }
-    }
-
-    private void listener(Listener listener, List<Listener> others, Set<String> names) {
-        if (listener.tls() != null) {
-            tls.listener("listener " + listener.label(), listener.tls());
-        }
-        if (listener.cors() != null) {
-            cors("listener " + listener.label(), listener.cors());
-        }
-        if (!valid(listener, "host", "port", "name")) {
-            return;
-        }
-        if (listener.port() != 0 && others.stream().anyMatch(listener::sameAddress)) {
-            yaml.problem(
-                    positions.of(listener), "listener: " + listener.host() + ":" + listener.port() + " is given twice");
-        } else if (listener.name() != null && !names.add(listener.name())) {
-            yaml.problem(positions.of(listener, "name"), "listener: the name '" + listener.name() + "' is given twice");
-        }
-        if (valid(listener)
-                && listener.proxyProtocol()
-                && listener.trustedProxies().isEmpty()) {
-            yaml.problem(
-                    positions.of(listener, "proxy_protocol"),
-                    "listener " + listener.label() + ": proxy_protocol: 'trusted_proxies' is expected, as connections "
-                            + "of all others are closed");
-        }
-        others.add(listener);
-    }
-
-    private void cors(String what, CorsConfig cors) {
-        if (valid(cors) && cors.credentials() && cors.origins().stream().anyMatch(OriginPattern::isAll)) {
-            yaml.problem(
-                    positions.of(cors, "credentials"),
-                    what + ": cors: credentials: false is expected with the origin *, as any page could act for the "
-                            + "user, got 'true'");
-        }
-    }
-
-    static boolean isLoopback(String host) {
-        byte[] address = NetUtil.createByteArrayFromIpAddressString(host);
-        if (address == null) {
-            return host.equals("localhost");
-        }
-        return address.length == 4
-                ? address[0] == 127
-                : NetUtil.bytesToIpAddress(address).equals("::1");
-    }
-
-    private void logging(LoggingConfig logging) {
-        for (String area : new TreeSet<>(logging.levels().keySet())) {
-            if (LogArea.named(area) == null) {
-                yaml.problem(
-                        positions.of(logging, "levels"),
-                        "logging: levels: one of " + LogArea.labels() + " is expected, got '" + area + "'");
+            SectionCheck check = sections.of(each).named("listener");
+            if (!check.valid("host", "port", "name")) {
+                continue;
             }
-        }
-    }
-
-    /** A file that the gateway writes. */
-    void written(Record section, String name, String key, @Nullable Path file) {
-        String problem = file == null ? null : WrittenFile.problem(file);
-        if (problem != null) {
-            yaml.problem(positions.of(section, key), name + ": " + key + ": " + problem);
-        }
-    }
-
-    private void accessLog(AccessLogConfig log) {
-        written(log, "access_log", "file", log.file());
-        for (String header : log.headers()) {
-            if (AccessLogConfig.CREDENTIALS.contains(header)) {
-                yaml.problem(
-                        positions.of(log, "headers"),
-                        "access_log: headers: '" + header + "' has credentials, which are never logged");
+            if (each.port() != 0 && addresses.stream().anyMatch(each::sameAddress)) {
+                check.problem(each.host() + ":" + each.port() + " is given twice");
+            } else if (each.name() != null && !names.add(each.name())) {
+                check.problemAt("name", "the name '" + each.name() + "' is given twice");
             }
+            addresses.add(each);
         }
-    }
-
-    private void kubernetes(KubernetesConfig kubernetes) {
-        String url = kubernetes.apiServer();
-        if (url != null && readable(kubernetes, "api_server") && !secureOrigin(url)) {
-            yaml.problem(
-                    positions.of(kubernetes, "api_server"),
-                    "kubernetes: api_server: an https URL of host and port is expected, got '" + url + "'");
-        }
-    }
-
-    private static boolean secureOrigin(String url) {
-        try {
-            URI uri = new URI(url);
-            return "https".equals(uri.getScheme())
-                    && uri.getHost() != null
-                    && uri.getRawUserInfo() == null
-                    && List.of("", "/").contains(uri.getRawPath())
-                    && uri.getRawQuery() == null
-                    && uri.getRawFragment() == null;
-        } catch (URISyntaxException e) {
-            return false;
-        }
-    }
-
-    private void local(LocalConfig local) {
-        Path repository = local.modelRepository();
-        if (valid(local) && repository == null && !local.embeddedModels()) {
-            yaml.problem(positions.of(local), "local: 'model_repository' or 'embedded_models: true' is expected");
-        } else if (repository != null && !Files.isDirectory(repository)) {
-            yaml.problem(
-                    positions.of(local, "model_repository"),
-                    "local: model_repository: " + repository + " is not a directory");
-        }
-        if (valid(local, "model_control") && !local.load().isEmpty() && local.modelControl() != ModelControl.EXPLICIT) {
-            yaml.problem(
-                    positions.of(local, "load"),
-                    "local: load: requires 'model_control: explicit', since otherwise all models are loaded");
-        }
-        if (!local.device().matches("cpu|auto|gpu:[0-9]{1,3}")) {
-            yaml.problem(
-                    positions.of(local, "device"),
-                    "local: device: cpu, gpu:N or auto is expected, got '" + local.device() + "'");
+        AdminConfig admin = config.admin();
+        if (admin != null
+                && sections.of(admin).valid("host", "port")
+                && admin.port() != 0
+                && addresses.stream().anyMatch(new Listener(admin.host(), admin.port())::sameAddress)) {
+            sections.of(admin).problem(admin.host() + ":" + admin.port() + " is a listener already");
         }
     }
 }

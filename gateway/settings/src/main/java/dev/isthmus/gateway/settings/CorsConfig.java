@@ -22,12 +22,22 @@ public record CorsConfig(
         Duration maxAge,
 
         @Doc("Whether pages may send cookies and client certificates. Not with the origin *.")
-        boolean credentials) {
+        boolean credentials)
+        implements CheckedSection {
     public static final CorsConfig DEFAULT = DefaultValues.of(CorsConfig.class);
 
     public CorsConfig {
         origins = List.copyOf(origins);
         headers = List.copyOf(headers);
         exposedHeaders = List.copyOf(exposedHeaders);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        check.expect(
+                !check.valid() || !credentials || origins.stream().noneMatch(OriginPattern::isAll),
+                "credentials",
+                "false is expected with the origin *, as any page could act for the user",
+                credentials);
     }
 }

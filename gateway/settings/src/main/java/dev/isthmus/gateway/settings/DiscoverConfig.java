@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.settings;
 
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Models and upstreams that are not in the file: resources of a cluster, watched through {@link KubernetesConfig}. */
@@ -10,12 +12,25 @@ import org.jspecify.annotations.Nullable;
 public record DiscoverConfig(
         @Doc("InferenceServices of KServe. Each that is ready, or has been, becomes a model with its name, and its "
                 + "predictor an upstream. A model of this file with the same name or alias takes precedence.")
-        List<KServeConfig> kserve) {
+        List<KServeConfig> kserve)
+        implements CheckedSection {
     /** Nothing. */
     public static final DiscoverConfig DEFAULT = DefaultValues.of(DiscoverConfig.class);
 
     public DiscoverConfig {
         kserve = List.copyOf(kserve);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        Set<List<String>> seen = new HashSet<>();
+        for (KServeConfig each : kserve) {
+            if (check.at(each).valid("namespace", "selector", "port")
+                    && !seen.add(List.of(each.namespace(), each.selector() == null ? "" : each.selector()))) {
+                check.at(each)
+                        .problem("kserve: namespace '" + each.namespace() + "' is given twice with this selector");
+            }
+        }
     }
 
     /** InferenceServices of one namespace. */
@@ -38,8 +53,22 @@ public record DiscoverConfig(
             @Doc("Settings of the upstreams, over those of 'upstream_defaults'. 'protocol', 'endpoints' and 'discover' "
                     + "do not count.")
             @DefaultsFrom("upstream_defaults")
-            UpstreamConfig upstream) {
+            UpstreamConfig upstream)
+            implements CheckedSection {
         /** All defaults; without a namespace. */
         public static final KServeConfig DEFAULT = DefaultValues.of(KServeConfig.class);
+
+        private static final String LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
+        private static final String SELECTOR = "[A-Za-z0-9_./!=, ()-]+";
+
+        @Override
+        public void check(SectionCheck check) {
+            if (check.valid("namespace", "selector", "port")) {
+                check.expect(namespace.matches(LABEL), "namespace", "the name of a namespace", namespace);
+                check.expect(
+                        text -> text.matches(SELECTOR), "selector", "a label selector such as team=vision", selector);
+                check.expect(text -> text.matches(LABEL), "port", "the name of a port", port);
+            }
+        }
     }
 }

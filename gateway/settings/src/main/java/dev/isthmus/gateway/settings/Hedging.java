@@ -14,6 +14,16 @@ public record Hedging(
         double budget,
 
         @Doc("No call is late before this time.") @Default("1ms")
-        Duration minDelay) {
+        Duration minDelay)
+        implements CheckedSection {
     public static final Hedging DEFAULT = DefaultValues.of(Hedging.class);
+
+    @Override
+    public void check(SectionCheck check) {
+        check.expect(
+                quantile > 0 && quantile < 1, "quantile", "more than 0% and less than 100%", Units.share(quantile));
+        if (budget <= 0) {
+            check.problem("budget", "more than 0% is expected; without the section nothing is hedged");
+        }
+    }
 }

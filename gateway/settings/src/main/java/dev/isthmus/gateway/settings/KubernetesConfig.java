@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.settings;
 
+import java.net.URI;
 import java.nio.file.Path;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Access to the API server of Kubernetes, for endpoints that name a Service and for discovery. */
@@ -20,6 +22,21 @@ public record KubernetesConfig(
         Path caFile,
 
         @Doc("Zone of the gateway: endpoints with a hint for it are preferred. Default: from ISTHMUS_ZONE.") @Nullable
-        String zone) {
+        String zone)
+        implements CheckedSection {
     public static final KubernetesConfig DEFAULT = DefaultValues.of(KubernetesConfig.class);
+
+    @Override
+    public void check(SectionCheck check) {
+        check.expect(KubernetesConfig::isOrigin, "api_server", "an https URL of host and port", apiServer);
+    }
+
+    private static boolean isOrigin(String text) {
+        URI url = WebUrl.of(text);
+        return url != null
+                && url.getScheme().equals("https")
+                && List.of("", "/").contains(url.getRawPath())
+                && url.getRawQuery() == null
+                && url.getRawFragment() == null;
+    }
 }

@@ -3,7 +3,9 @@ package dev.isthmus.gateway.settings;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -14,11 +16,27 @@ public record LayersConfig(
         Path folder,
 
         @Doc("The layers to add. Of several at one place the first is the outermost.")
-        List<AddedLayer> add) {
+        List<AddedLayer> add)
+        implements CheckedSection {
     public static final LayersConfig DEFAULT = DefaultValues.of(LayersConfig.class);
 
     public LayersConfig {
         add = List.copyOf(add);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        Set<String> names = new HashSet<>();
+        for (AddedLayer each : add) {
+            SectionCheck one = check.at(each);
+            if (!each.name().isEmpty() && !names.add(each.name())) {
+                one.problemAt("name", "add: '" + each.name() + "' is there twice: one is expected");
+            }
+            if (one.readable("before") && one.readable("after") && (each.before() == null) == (each.after() == null)) {
+                one.problem("add: '" + each.name() + "': either 'before' or 'after' is expected, got "
+                        + (each.before() == null ? "neither" : "both"));
+            }
+        }
     }
 
     /** A layer of a jar, and its place: either right before or right after one of the gateway's own. */

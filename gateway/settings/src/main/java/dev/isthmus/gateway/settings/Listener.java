@@ -36,11 +36,24 @@ public record Listener(
         @Doc("Whether gRPC-Web is served, which web pages use instead of gRPC.")
         boolean grpcWeb,
 
-        @Nullable CorsConfig cors) {
+        @Nullable CorsConfig cors)
+        implements CheckedSection {
     public static final Listener DEFAULT = DefaultValues.of(Listener.class);
 
     public Listener {
         trustedProxies = List.copyOf(trustedProxies);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        if (check.valid() && proxyProtocol && trustedProxies.isEmpty()) {
+            check.problem("proxy_protocol", "'trusted_proxies' is expected, as connections of all others are closed");
+        }
+    }
+
+    @Override
+    public String label(String path) {
+        return path + " " + label();
     }
 
     /** A listener for plain text of clients that connect directly, without a name of its own. */

@@ -19,11 +19,21 @@ public record ListenerTls(
         ClientCertificates clientCertificates,
 
         @Doc("The oldest version that clients may use.") @Default("1.2")
-        TlsVersion minimumVersion) {
+        TlsVersion minimumVersion)
+        implements CheckedSection {
     public static final ListenerTls DEFAULT = DefaultValues.of(ListenerTls.class);
 
     public ListenerTls {
         certificates = List.copyOf(certificates);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        for (CertificateFiles files : certificates) {
+            if (check.at(files).valid()) {
+                check.at(files).keyed(files.certificate(), files.key());
+            }
+        }
     }
 
     /** A certificate with its key. */
@@ -53,8 +63,22 @@ public record ListenerTls(
             @Doc("PEM file with revocation lists, one of each issuer. A list that has expired refuses all of its "
                     + "issuer's certificates.")
             @Nullable
-            Path crl) {
+            Path crl)
+            implements CheckedSection {
         public static final ClientCertificates DEFAULT = DefaultValues.of(ClientCertificates.class);
+
+        @Override
+        public void check(SectionCheck check) {
+            if (check.valid()) {
+                if (mode != ClientCertificateMode.NONE && ca == null) {
+                    check.problemAt("mode", "'ca' is required if clients are asked");
+                }
+                check.authorities("ca", ca);
+                if (crl != null) {
+                    check.reads("crl", () -> TlsFiles.revocations(crl));
+                }
+            }
+        }
     }
 
     /** Whether clients need certificates. */

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.settings;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -36,12 +37,26 @@ public record LocalConfig(
         Duration loadTimeout,
 
         @Doc("Timeout of one call, or of one message of a stream, if the client sets no deadline.") @Default("60s")
-        Duration timeout) {
+        Duration timeout)
+        implements CheckedSection {
     public static final LocalConfig DEFAULT = DefaultValues.of(LocalConfig.class);
     public static final LocalConfig EMBEDDED = of(null, true);
 
     public LocalConfig {
         load = List.copyOf(load);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        if (check.valid() && modelRepository == null && !embeddedModels) {
+            check.problem("'model_repository' or 'embedded_models: true' is expected");
+        } else if (modelRepository != null && !Files.isDirectory(modelRepository)) {
+            check.problem("model_repository", modelRepository + " is not a directory");
+        }
+        if (check.valid("model_control") && !load.isEmpty() && modelControl != ModelControl.EXPLICIT) {
+            check.problem("load", "requires 'model_control: explicit', since otherwise all models are loaded");
+        }
+        check.expect(device.matches("cpu|auto|gpu:[0-9]{1,3}"), "device", "cpu, gpu:N or auto", device);
     }
 
     /** Loads all models at start; all other settings have their defaults. */

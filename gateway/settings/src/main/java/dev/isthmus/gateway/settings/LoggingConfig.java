@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.settings;
 
 import java.util.Map;
+import java.util.TreeSet;
 
 /** The log of the process. */
 @Doc("Log of the process, on standard error.")
@@ -14,7 +15,8 @@ public record LoggingConfig(
         @Doc(
                 "The same for single areas: access, admin, audit, calls, catalogue, clients, fleet, gateway, libraries, local, "
                         + "ramps, shadows, tls. 'libraries' is never below info unless it is given here.")
-        Map<String, LogLevel> levels) {
+        Map<String, LogLevel> levels)
+        implements CheckedSection {
     public static final LoggingConfig DEFAULT = DefaultValues.of(LoggingConfig.class);
 
     /** The form of lines. */
@@ -25,6 +27,13 @@ public record LoggingConfig(
 
     public LoggingConfig {
         levels = Map.copyOf(levels);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        new TreeSet<>(levels.keySet())
+                .forEach(area ->
+                        check.expect(LogArea.named(area) != null, "levels", "one of " + LogArea.labels(), area));
     }
 
     /** The configured level of an area. */

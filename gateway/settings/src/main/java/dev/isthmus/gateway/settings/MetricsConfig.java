@@ -44,12 +44,18 @@ public record MetricsConfig(
             @Doc("PEM file with the certificates of the issuers that are trusted. Default: those that the Java runtime "
                     + "trusts.")
             @Nullable
-            Path ca) {
+            Path ca)
+            implements CheckedSection {
         public static final OtlpConfig DEFAULT = DefaultValues.of(OtlpConfig.class);
 
         public OtlpConfig {
             resource = Map.copyOf(resource);
             headerFiles = Map.copyOf(headerFiles);
+        }
+
+        @Override
+        public void check(SectionCheck check) {
+            Collector.check(check, endpoint, "/v1/metrics", resource, headerFiles, ca);
         }
     }
 }

@@ -64,7 +64,8 @@ public record ModelConfig(
 
         @Doc("Whether equal requests get equal responses. false: the model is never cached, whatever 'cache' says.")
         @Default("true")
-        boolean deterministic) {
+        boolean deterministic)
+        implements CheckedSection {
 
     /** All defaults. */
     public static final ModelConfig DEFAULT = DefaultValues.of(ModelConfig.class);
@@ -76,6 +77,11 @@ public record ModelConfig(
         rules = List.copyOf(rules);
         shadow = List.copyOf(shadow);
         rates = List.copyOf(rates);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        new ModelConfigChecks(this, check).run();
     }
 
     /** A model that is routed to one upstream under its own name. */

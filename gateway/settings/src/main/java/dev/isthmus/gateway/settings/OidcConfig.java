@@ -1,9 +1,12 @@
 package dev.isthmus.gateway.settings;
 
 import dev.isthmus.gateway.settings.AdminConfig.AdminRole;
+import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Login to the console with OpenID Connect. */
@@ -47,15 +50,44 @@ public record OidcConfig(
         @Doc("Certificates of the authorities that the provider is verified against, PEM, instead of those of the Java "
                 + "runtime. Read for each login.")
         @Nullable
-        Path ca) {
+        Path ca)
+        implements CheckedSection {
     public static final OidcConfig DEFAULT = DefaultValues.of(OidcConfig.class);
     /** The path of {@link #redirectUrl}. */
     public static final String CALLBACK = "/session/oidc/callback";
     /** The group of everybody. */
     public static final String EVERYBODY = "*";
 
+    /** A scope-token (RFC 6749, 3.3). */
+    private static final Pattern SCOPE = Pattern.compile("[!#-\\[\\]-~]+");
+
     public OidcConfig {
         scopes = List.copyOf(scopes);
         roles = Map.copyOf(roles);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        check.expect(
+                !check.readable("issuer") || (WebUrl.isSecure(issuer) && !issuer.contains("?")),
+                "issuer",
+                "an https URL without a query, or http on loopback,",
+                issuer);
+        check.expect(
+                OidcConfig::isCallback, "redirect_url", "an http or https URL with the path " + CALLBACK, redirectUrl);
+        if (check.valid("roles") && roles.isEmpty()) {
+            check.problem("roles: at least one group is expected, or nobody could log in");
+        }
+        scopes.forEach(scope -> check.expect(
+                SCOPE.matcher(scope).matches(), "scopes", "printable ASCII without spaces and quotes", scope));
+        check.secret("client_secret_file", clientSecretFile);
+        if (ca != null && !Files.isReadable(ca)) {
+            check.problem("ca", ca + " cannot be read");
+        }
+    }
+
+    private static boolean isCallback(String text) {
+        URI url = WebUrl.of(text);
+        return url != null && CALLBACK.equals(url.getPath()) && url.getQuery() == null && url.getFragment() == null;
     }
 }

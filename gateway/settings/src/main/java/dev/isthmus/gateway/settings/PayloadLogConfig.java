@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.settings;
 
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
@@ -62,11 +64,60 @@ public record PayloadLogConfig(
         String source,
 
         @Doc("Attribute 'namespace' of the events.") @Default("default")
-        String namespace) {
+        String namespace)
+        implements CheckedSection {
     public static final PayloadLogConfig DEFAULT = DefaultValues.of(PayloadLogConfig.class);
+
+    /** Written as JSON, a tensor takes up to twelve times its size of heap for a while. */
+    private static final int MAX_JSON = 16 << 20;
 
     public PayloadLogConfig {
         models = Map.copyOf(models);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        if (check.valid()) {
+            check.expect((url == null) != (file == null), "one of 'url' and 'file'");
+        }
+        check.expect(
+                PayloadLogConfig::isSink,
+                "url",
+                "an http or https URL without user and password",
+                file == null ? url : null);
+        check.written("file", file);
+        check.expect(PayloadLogConfig::isReference, "source", "a URI reference", source);
+        if (check.valid("max_size", "max_queued")) {
+            check.expect(
+                    maxSize <= maxQueued,
+                    "max_size",
+                    "at most max_queued, " + Units.size(maxQueued) + ",",
+                    Units.size(maxSize));
+        }
+        check.expect(
+                form != PayloadForm.JSON || maxSize <= MAX_JSON,
+                "max_size",
+                "with form json at most " + Units.size(MAX_JSON)
+                        + " is expected, as JSON takes several times the memory",
+                Units.size(maxSize));
+        if (ca != null && check.valid("url") && (url == null || !url.startsWith("https:"))) {
+            check.problem("ca", "an https 'url' is expected with it");
+        } else if (check.valid("url")) {
+            check.authorities("ca", ca);
+        }
+    }
+
+    private static boolean isSink(String text) {
+        URI sink = WebUrl.of(text);
+        return sink != null && sink.getFragment() == null;
+    }
+
+    private static boolean isReference(String text) {
+        try {
+            return !new URI(text).toString().isEmpty();
+        } catch (URISyntaxException e) {
+            return false;
+        }
     }
 
     /** What is left out of payloads. */

@@ -39,10 +39,23 @@ public record PeersConfig(
         Duration interval,
 
         @Doc("Time for the answer of each, at most 10s.") @Default("2s")
-        Duration timeout) {
+        Duration timeout)
+        implements CheckedSection {
     public static final PeersConfig DEFAULT = DefaultValues.of(PeersConfig.class);
 
     public PeersConfig {
         endpoints = List.copyOf(endpoints);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        check.secret("token_file", tokenFile);
+        check.expect(interval.toSeconds() >= 5, "interval", "at least 5s", Units.written(interval));
+        check.expect(timeout.toMillis() <= 10_000, "timeout", "at most 10s", Units.written(timeout));
+        if (check.valid("tls") && !tls && (ca != null || serverName != null)) {
+            check.problem(ca == null ? "server_name" : "ca", "'tls: true' is expected with it");
+        } else {
+            check.authorities("ca", ca);
+        }
     }
 }

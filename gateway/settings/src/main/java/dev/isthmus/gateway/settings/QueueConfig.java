@@ -42,12 +42,34 @@ public record QueueConfig(
                 + "highest; 0 and numbers above the levels are the middle one. 0: priorities are ignored.")
         @Range(max = 16)
         @Default("0")
-        int priorityLevels) {
+        int priorityLevels)
+        implements CheckedSection {
     public static final QueueConfig DEFAULT = DefaultValues.of(QueueConfig.class);
+
+    private static final double MAX_RESERVED = 0.5;
+    private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
 
     public QueueConfig {
         weights = Map.copyOf(weights);
         groupWeights = Map.copyOf(groupWeights);
         shares = Map.copyOf(shares);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        if (check.valid("max_waiting", "max_waiting_per_caller")) {
+            check.expect(
+                    maxWaitingPerCaller <= maxWaiting,
+                    "max_waiting_per_caller",
+                    "at most max_waiting, " + maxWaiting + ",",
+                    maxWaitingPerCaller);
+        }
+        check.expect(
+                reserved <= MAX_RESERVED, "reserved", "at most " + Units.share(MAX_RESERVED), Units.share(reserved));
+        check.expect(
+                maxWait.compareTo(LONGEST_WAIT) <= 0,
+                "max_wait",
+                "at most " + Units.written(LONGEST_WAIT),
+                Units.written(maxWait));
     }
 }

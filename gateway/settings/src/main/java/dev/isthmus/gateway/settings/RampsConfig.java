@@ -10,8 +10,14 @@ public record RampsConfig(
                 "File with the state of ramps, which outlives restarts. Its folder must exist. Default: NAME.ramps.json beside the "
                         + "configuration NAME.yaml.")
         @Nullable
-        Path stateFile) {
+        Path stateFile)
+        implements CheckedSection {
     public static final RampsConfig DEFAULT = DefaultValues.of(RampsConfig.class);
+
+    @Override
+    public void check(SectionCheck check) {
+        check.written("state_file", stateFile);
+    }
 
     /** With the state in a file beside the configuration file. */
     static RampsConfig beside(Path file) {

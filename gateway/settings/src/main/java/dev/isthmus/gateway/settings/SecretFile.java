@@ -21,6 +21,23 @@ public final class SecretFile {
 
     private SecretFile() {}
 
+    /** What a file's permissions are checked for. */
+    interface PermissionCheck {
+        @Nullable
+        String problem(Path file) throws IOException;
+    }
+
+    /** The problem with a file that is read: "cannot be read"; null if there is none. Blocks. */
+    static @Nullable String problem(Path file, PermissionCheck permissions) {
+        try {
+            return !Files.isReadable(file)
+                    ? "cannot be read"
+                    : Files.isRegularFile(file) ? permissions.problem(file) : "is not a file";
+        } catch (IOException e) {
+            return "cannot be read";
+        }
+    }
+
     /**
      * The problem with a file's permissions: "has mode 644: …". Follows symbolic links. Blocks.
      *

@@ -258,11 +258,11 @@ final class SectionReader {
         return values;
     }
 
-    private static String child(String parent, String name) {
+    static String child(String parent, String name) {
         return parent.isEmpty() ? name : parent + ": " + name;
     }
 
-    private static String singular(String name) {
+    static String singular(String name) {
         if (name.endsWith("ses")) {
             return name.substring(0, name.length() - 2);
         }

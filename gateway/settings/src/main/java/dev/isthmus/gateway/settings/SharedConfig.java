@@ -1,8 +1,10 @@
 package dev.isthmus.gateway.settings;
 
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -59,13 +61,94 @@ public record SharedConfig(
         FailureMode onFailure,
 
         @Doc("Start of all keys in the database. Gateways with the same prefix share.") @Default("isthmus:")
-        String prefix) {
+        String prefix)
+        implements CheckedSection {
     public static final SharedConfig DEFAULT = DefaultValues.of(SharedConfig.class);
 
     private static final int REDIS_PORT = 6379;
+    private static final int MAX_PORT = 65_535;
 
     public SharedConfig {
         cluster = List.copyOf(cluster);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        boolean known = hasServers(check);
+        if (check.valid("password_file") && user != null && passwordFile == null) {
+            check.problem("user", "'password_file' is expected with it");
+        }
+        check.expect(timeout.toMillis() <= 10_000, "timeout", "at most 10s", Units.written(timeout));
+        check.expect(recovery.toMillis() <= 60_000, "recovery", "at most 1m", Units.written(recovery));
+        check.secret("password_file", passwordFile);
+        if (known && check.valid()) {
+            if (secure()) {
+                check.ownCertificate(certificate, key);
+                check.authorities("ca", ca);
+            } else {
+                unused(check, "ca", ca);
+                unused(check, "certificate", certificate);
+                unused(check, "key", key);
+            }
+        }
+    }
+
+    /** Whether it is clear which servers are meant. */
+    private boolean hasServers(SectionCheck check) {
+        List<String> given = new ArrayList<>();
+        if (url != null) {
+            given.add("url");
+        }
+        if (sentinel != null) {
+            given.add("sentinel");
+        }
+        if (!cluster.isEmpty()) {
+            given.add("cluster");
+        }
+        if (given.size() != 1) {
+            if (check.valid()) {
+                check.problem("one of 'url', 'sentinel' and 'cluster' is expected, got "
+                        + (given.isEmpty() ? "none" : String.join(" and ", given)));
+            }
+            return false;
+        }
+        check.unique("cluster", cluster.stream().map(Endpoint::authority).toList(), "cluster");
+        if (url != null && !isServer(url)) {
+            check.expect(
+                    false,
+                    "url",
+                    "redis://HOST:PORT/DATABASE or rediss://HOST:PORT/DATABASE is expected, without user and password",
+                    url.replaceFirst("//.*@", "//...@"));
+            return false;
+        }
+        if (url != null && tls) {
+            check.problem("tls", "it is for 'sentinel' and 'cluster'; a rediss:// 'url' is expected instead");
+        }
+        return true;
+    }
+
+    /** A file that only encrypted connections use. */
+    private void unused(SectionCheck check, String name, @Nullable Path file) {
+        if (file != null) {
+            check.problem(
+                    name, url == null ? "'tls: true' is expected with it" : "a rediss:// 'url' is expected with it");
+        }
+    }
+
+    private static boolean isServer(String text) {
+        try {
+            URI at = new URI(text);
+            return ("redis".equals(at.getScheme()) || "rediss".equals(at.getScheme()))
+                    && at.getHost() != null
+                    && at.getRawUserInfo() == null
+                    && at.getPort() != 0
+                    && at.getPort() <= MAX_PORT
+                    && at.getRawPath().matches("/?|/[0-9]{1,4}")
+                    && at.getRawQuery() == null
+                    && at.getRawFragment() == null;
+        } catch (URISyntaxException e) {
+            return false;
+        }
     }
 
     /** How calls are counted while the server does not answer. */
@@ -92,11 +175,22 @@ public record SharedConfig(
 
             @Doc("File with the password of the sentinels. The same rules apply as to 'password_file' of 'shared'.")
             @Nullable
-            Path passwordFile) {
+            Path passwordFile)
+            implements CheckedSection {
         public static final SentinelConfig DEFAULT = DefaultValues.of(SentinelConfig.class);
 
         public SentinelConfig {
             endpoints = List.copyOf(endpoints);
+        }
+
+        @Override
+        public void check(SectionCheck check) {
+            if (check.valid("password_file") && user != null && passwordFile == null) {
+                check.problem("user", "'password_file' is expected with it");
+            }
+            check.unique(
+                    "endpoints", endpoints.stream().map(Endpoint::authority).toList(), "endpoints");
+            check.secret("password_file", passwordFile);
         }
     }
 

@@ -42,12 +42,18 @@ public record TracingConfig(
         @Doc("Number of spans that wait for the collector. More are dropped.")
         @Range(min = 1, max = 1_000_000)
         @Default("2048")
-        int queue) {
+        int queue)
+        implements CheckedSection {
     public static final TracingConfig DEFAULT = DefaultValues.of(TracingConfig.class);
 
     public TracingConfig {
         resource = Map.copyOf(resource);
         headerFiles = Map.copyOf(headerFiles);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        Collector.check(check, endpoint, "/v1/traces", resource, headerFiles, ca);
     }
 
     /** Whether callers decide that their calls are sampled. */

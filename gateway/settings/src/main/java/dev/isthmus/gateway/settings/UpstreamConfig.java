@@ -3,6 +3,7 @@ package dev.isthmus.gateway.settings;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import io.netty.util.NetUtil;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -60,13 +61,51 @@ public record UpstreamConfig(
         Outliers outliers,
         Retry retry,
         Breaker breaker,
-        UpstreamHttp2Abuse http2Abuse) {
+        UpstreamHttp2Abuse http2Abuse)
+        implements CheckedSection {
 
     /** All defaults; without endpoints. */
     public static final UpstreamConfig DEFAULT = DefaultValues.of(UpstreamConfig.class);
 
     public UpstreamConfig {
         endpoints = List.copyOf(endpoints);
+    }
+
+    @Override
+    public void check(SectionCheck check) {
+        check.unique("endpoints", endpoints, "endpoint");
+        for (int i = 0; i < endpoints.size(); i++) {
+            if (endpoints.get(i) instanceof ServerAddress.SrvAddress service
+                    && NetUtil.createByteArrayFromIpAddressString(service.name()) != null) {
+                check.problemAtItem(
+                        "endpoints",
+                        i,
+                        endpoints.size(),
+                        "endpoint: srv: needs a name of SRV records, got the address '" + service.name() + "'");
+            }
+        }
+        if (tryTimeout != null && check.valid("timeout", "try_timeout")) {
+            check.expect(
+                    tryTimeout.compareTo(timeout) < 0,
+                    "try_timeout",
+                    "less than the timeout of " + Units.written(timeout) + " for all attempts",
+                    Units.written(tryTimeout));
+        }
+        if (check.valid("balance", "dialect")
+                && balance.policy() == BalancePolicy.QUEUE_AWARE
+                && dialect != ServerDialect.AUTO
+                && dialect != ServerDialect.TRITON) {
+            check.at(balance)
+                    .problemAt(
+                            "policy",
+                            "balance: policy: queue_aware reads Triton's metrics; dialect triton or auto is expected");
+        }
+        if (check.valid("retry", "try_timeout")
+                && retry.retries() > 0
+                && retry.on().contains(RetryOn.TIMEOUT)
+                && tryTimeout == null) {
+            check.at(retry).problemAt("on", "retry: on: timeout needs a 'try_timeout'");
+        }
     }
 
     /** The same without the servers that are endpoints by their IP addresses: they come and go without the others. */
@@ -230,11 +269,19 @@ public record UpstreamConfig(
                     + "and are retried only if no server has received any part.")
             @Size
             @Default("4MiB")
-            int maxBody) {
+            int maxBody)
+            implements CheckedSection {
         public static final Retry DEFAULT = DefaultValues.of(Retry.class);
 
         public Retry {
             on = Set.copyOf(on);
+        }
+
+        @Override
+        public void check(SectionCheck check) {
+            if (check.valid() && retries > 0 && on.isEmpty()) {
+                check.problem("on", "with retries, at least one of unsent, unavailable, lost, timeout is expected");
+            }
         }
     }
 
@@ -253,8 +300,18 @@ public record UpstreamConfig(
             int minimumCalls,
 
             @Doc("Time that it stays open before it lets a few calls through.") @Default("5s")
-            Duration open) {
+            Duration open)
+            implements CheckedSection {
         public static final Breaker DEFAULT = DefaultValues.of(Breaker.class);
+
+        @Override
+        public void check(SectionCheck check) {
+            check.expect(
+                    !check.valid() || minimumCalls <= window,
+                    "minimum_calls",
+                    "at most the window of " + window + " calls",
+                    minimumCalls);
+        }
     }
 
     /** Limits on the load that a server may cause on one HTTP/2 connection. */

@@ -23,6 +23,15 @@ public record UpstreamTls(
         Path certificate,
 
         @Doc("PEM file with its key; as the key of a listener.") @Nullable
-        Path key) {
+        Path key)
+        implements CheckedSection {
     public static final UpstreamTls DEFAULT = DefaultValues.of(UpstreamTls.class);
+
+    @Override
+    public void check(SectionCheck check) {
+        if (check.valid()) {
+            check.authorities("ca", ca);
+            check.ownCertificate(certificate, key);
+        }
+    }
 }

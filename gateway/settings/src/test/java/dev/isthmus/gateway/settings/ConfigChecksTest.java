@@ -193,7 +193,7 @@ class ConfigChecksTest {
                         "discover: kserve: namespace 'a' is given twice with this selector"),
                 arguments(
                         kserve("namespace: a, upstream: {try_timeout: 61s}"),
-                        "upstream 'a/*': try_timeout: less than the timeout of 60s"),
+                        "discover: kserve: upstream: try_timeout: less than the timeout of 60s"),
                 arguments(kserve("namespace: a, upstream: {time: 1s}"), "unknown key 'time' in"),
                 arguments(
                         upstream("try_timeout: 60s"),

@@ -1,0 +1,189 @@
+package dev.isthmus.gateway.settings;
+
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.nodes.Node;
+
+/**
+ * Reports what is wrong with one section that was read. Values that could not be read were replaced by defaults: checks
+ * that they might fail for no other reason ask first whether they were {@link #valid}.
+ */
+final class SectionCheck {
+    private final SectionChecks all;
+    private final Record section;
+    private final String name;
+
+    /** @param name of the section in messages */
+    SectionCheck(SectionChecks all, Record section, String name) {
+        this.all = all;
+        this.section = section;
+        this.name = name;
+    }
+
+    /** Reports problems of another section under this one's name. */
+    SectionCheck at(Record other) {
+        return new SectionCheck(all, other, name);
+    }
+
+    /** Reports problems under another name. */
+    SectionCheck named(String other) {
+        return new SectionCheck(all, section, other);
+    }
+
+    /** Whether the section was read without problems. */
+    boolean valid() {
+        return all.nodes().valid(node());
+    }
+
+    /** Whether these keys were read without problems, and none of the section's keys is unknown. */
+    boolean valid(String... keys) {
+        return all.nodes().valid(node(), Set.of(keys));
+    }
+
+    /** Whether a key's value has the right type; problems inside it do not count. */
+    boolean readable(String key) {
+        return all.nodes().readable(node(key));
+    }
+
+    /** The whole configuration has no name. */
+    private String prefix() {
+        return name.isEmpty() ? "" : name + ": ";
+    }
+
+    private Node node() {
+        return all.positions().of(section);
+    }
+
+    private Node node(String key) {
+        return all.positions().of(section, key);
+    }
+
+    /** A problem of the section as a whole. */
+    void problem(String text) {
+        all.problem(node(), prefix() + text);
+    }
+
+    /** A problem of a key's value. */
+    void problem(String key, String text) {
+        all.problem(node(key), prefix() + key + ": " + text);
+    }
+
+    /** A problem that is reported at a key's value, but is not named after it. */
+    void problemAt(String key, String text) {
+        all.problem(node(key), prefix() + text);
+    }
+
+    /** A problem that is reported at the value of a name in the map of this key. */
+    void problemAtNamed(String key, String member, String text) {
+        all.problem(all.positions().ofNamed(section, key, member), prefix() + text);
+    }
+
+    /** A problem that is reported at a name in the map of this key. */
+    void problemAtName(String key, String member, String text) {
+        all.problem(all.positions().ofName(section, key, member), prefix() + text);
+    }
+
+    /** A problem that is reported at an item of the list of this key. */
+    void problemAtItem(String key, int index, int size, String text) {
+        all.problem(all.positions().of(section, key, index, size), prefix() + text);
+    }
+
+    /**
+     * Expects something of the section as a whole.
+     *
+     * @param expectation "'upstream' or 'targets'"
+     */
+    void expect(boolean holds, String expectation) {
+        if (!holds) {
+            problem(expectation + " is expected");
+        }
+    }
+
+    /**
+     * Expects something of a key's value.
+     *
+     * @param expectation "at least 5s", or with what follows "is expected" in it
+     * @param got the value as text
+     */
+    void expect(boolean holds, String key, String expectation, @Nullable Object got) {
+        if (!holds) {
+            String expected = expectation.contains(" is expected") ? expectation : expectation + " is expected";
+            problem(key, expected + ", got '" + got + "'");
+        }
+    }
+
+    /** The same of a value that may be absent. */
+    void expect(Predicate<String> holds, String key, String expectation, @Nullable String got) {
+        expect(got == null || holds.test(got), key, expectation, got);
+    }
+
+    /**
+     * Expects that no item is there twice.
+     *
+     * @param what an item is, for messages
+     */
+    void unique(String key, List<?> items, String what) {
+        Set<Object> seen = new HashSet<>();
+        for (int i = 0; i < items.size(); i++) {
+            if (!seen.add(items.get(i)) && all.nodes().readable(all.positions().of(section, key, i, items.size()))) {
+                problemAtItem(key, i, items.size(), what + ": " + items.get(i) + " is given twice");
+            }
+        }
+    }
+
+    /** Expects certificates in a file, if there is one. */
+    void authorities(String key, @Nullable Path file) {
+        if (file != null) {
+            reads(key, () -> TlsFiles.certificates(file));
+        }
+    }
+
+    /** Expects that a file can be read. */
+    void reads(String key, Runnable reading) {
+        try {
+            reading.run();
+        } catch (TlsFileException e) {
+            problem(key, String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Expects a certificate and its key in the files of the keys {@code certificate} and {@code key}. */
+    void keyed(Path certificate, Path key) {
+        try {
+            TlsFiles.keyed(certificate, key);
+        } catch (TlsFileException e) {
+            problem(
+                    e.file().equals(key) && !key.equals(certificate) ? "key" : "certificate",
+                    String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** The same for the gateway's own certificate as a client, if it has one. */
+    void ownCertificate(@Nullable Path certificate, @Nullable Path key) {
+        if (certificate != null && key != null) {
+            keyed(certificate, key);
+        } else if (certificate != null || key != null) {
+            problem("'certificate' and 'key' are expected together");
+        }
+    }
+
+    /** Expects a file that only its owner and group can read, if there is one. */
+    void secret(String key, @Nullable Path file) {
+        String problem = file == null ? null : SecretFile.problem(file, SecretFile::exposure);
+        if (problem != null) {
+            problem(key, file + " " + problem);
+        }
+    }
+
+    /** Expects a file that can be written, if there is one. */
+    void written(String key, @Nullable Path file) {
+        String problem = file == null ? null : WrittenFile.problem(file);
+        if (problem != null) {
+            problem(key, problem);
+        }
+    }
+}

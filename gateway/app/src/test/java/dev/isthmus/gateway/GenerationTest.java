@@ -180,7 +180,8 @@ class GenerationTest {
                                                         ModelConfig.RampConfig.DEFAULT)))));
         String page =
                 Files.readString(Path.of(System.getProperty("isthmus.root", ".."), "docs/internals/architecture.md"));
-        String section = page.substring(page.indexOf("### Layers"), page.indexOf("## Key types"));
+        int layers = page.indexOf("### Layers");
+        String section = page.substring(layers, page.indexOf("\n## ", layers));
         assertThat(Pattern.compile("(?m)^\\| `([a-z_]+)` \\|")
                         .matcher(section)
                         .results()

@@ -1,6 +1,9 @@
 /**
  * The REST interface as OpenAPI documents: of the gateway, made from the tables of its paths, and of one model, made
  * from its metadata, with an example request. Values only: nothing here sends a request.
+ *
+ * <p>{@code ApiDescriptions} reads the tables that routes are made of ({@code ServerPath}, {@code ModelAction}, {@code
+ * Extension}); schemas of other messages are in {@code schemas.json}.
  */
 @NullMarked
 package dev.isthmus.gateway.openapi;

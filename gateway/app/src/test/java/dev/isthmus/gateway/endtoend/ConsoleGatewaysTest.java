@@ -35,7 +35,7 @@ class ConsoleGatewaysTest {
              "ramps": [{"model": "digits", "target": "new", "state": "running", "step": 2, "share": 0.5}]}
             """;
 
-    /** What the gateway of another version says. Its texts are hostile, but for the picture. */
+    /** The document of a gateway of another version; its texts are HTML and scripts, except for screenshots. */
     private static String other() {
         return System.getProperty("isthmus.screenshots") == null
                 ? OTHER.replace("HOSTILE", FakeGateway.HOSTILE)

@@ -95,7 +95,7 @@ class KServeTest {
                 kserve.pods("digits-predictor");
                 kserve.status("digits", READY);
                 kserve.awaitStatus(gateway, "digits", 200);
-                // Its pods are gone, while it is there.
+                // The InferenceService exists, and none of its pods is ready.
                 kserve.status("digits", NOT_READY);
                 kserve.kubernetes()
                         .slice(

@@ -236,7 +236,7 @@ final class KubernetesCluster implements AutoCloseable {
                 .asText();
     }
 
-    /** What a pod is to its Service. */
+    /** The conditions of a pod's endpoint in an EndpointSlice. */
     enum PodState {
         READY("'ready': true, 'serving': true, 'terminating': false"),
         NOT_READY("'ready': false, 'serving': false, 'terminating': false"),
@@ -249,13 +249,13 @@ final class KubernetesCluster implements AutoCloseable {
         }
     }
 
-    /** Creates or replaces an EndpointSlice with one endpoint, at this port of this machine. */
+    /** Creates or replaces an EndpointSlice with one endpoint: this port of this machine, named {@code grpc}. */
     void slice(String namespace, String service, String name, int port, PodState pod)
             throws IOException, InterruptedException {
         slice(namespace, service, name, "grpc", port, pod);
     }
 
-    /** As the other one, with the port's name. */
+    /** Creates or replaces an EndpointSlice with one endpoint: this port of this machine, with a name. */
     void slice(String namespace, String service, String name, String portName, int port, PodState pod)
             throws IOException, InterruptedException {
         String path = "/apis/discovery.k8s.io/v1/namespaces/" + namespace + "/endpointslices";

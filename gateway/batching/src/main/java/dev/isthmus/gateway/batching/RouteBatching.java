@@ -126,7 +126,7 @@ public final class RouteBatching implements AutoCloseable {
             return known;
         }
         if (models.size() >= MAX_MODELS) {
-            // Clients choose the versions.
+            // Requests with a version each, which clients choose, would otherwise fill the map.
             models.values().removeIf(BatchedModel::isIdle);
         }
         return models.size() >= MAX_MODELS

@@ -15,15 +15,15 @@ import java.util.List;
 import javax.net.ssl.SSLHandshakeException;
 
 /**
- * Netty's handler of the ClientHello, with a limit on it, the same timeout for the rest of the handshake, and the alert
- * that RFC 7301, 3.2 requires if a client offers only protocols that the listener does not speak: BoringSSL as Netty
- * uses it would go on without a protocol.
+ * The first handler of a TLS connection: chooses the context by the server name in the ClientHello (SNI). It limits the
+ * size of the ClientHello and the time of the handshake. A client that offers only protocols that the listener does not
+ * speak gets the alert of RFC 7301, 3.2; BoringSSL as Netty uses it would go on without a protocol.
  */
 final class ClientHelloHandler extends SniHandler {
     /** Limit of a ClientHello in bytes. */
     private static final int MAX_CLIENT_HELLO = 16 * 1024;
 
-    /** A fatal alert, no_application_protocol, in a record of its own. */
+    /** A TLS record with the fatal alert no_application_protocol. */
     private static final byte[] NO_APPLICATION_PROTOCOL = {21, 3, 3, 0, 2, 2, 120};
 
     private final ServerContexts contexts;
@@ -42,7 +42,7 @@ final class ClientHelloHandler extends SniHandler {
         this.protocols = protocols;
     }
 
-    /** Netty's handler has taken over, or the connection has ended. */
+    /** Releases the contexts: the handler of TLS has taken over, or the connection has ended. */
     @Override
     protected void handlerRemoved0(ChannelHandlerContext ctx) throws Exception {
         contexts.release();

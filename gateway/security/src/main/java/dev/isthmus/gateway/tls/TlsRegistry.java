@@ -84,7 +84,7 @@ public final class TlsRegistry {
         try {
             watched.forEach(each -> each.check(false));
         } catch (RuntimeException fault) {
-            // Thrown, it would end the checks.
+            // An executor repeats no task that has thrown.
             LOG.atError()
                     .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(fault)

@@ -5,19 +5,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Whether the server is used. It is not if the connection fails, if no answer came in time for a second (on a busy host
- * single answers are late), or if at least half of the answers of up to 5 s are late. Then it is used again when all
- * answers were in time for a while. That time doubles if the server is lost again soon, so that one that comes and goes
- * is used rarely. Thread-safe.
+ * Decides whether Redis is used. It is not if the connection fails, if no response came in time for a second (on a busy
+ * host single responses are late), or if at least half of the responses of up to 5 s are late. After such a loss it is
+ * used again when all responses were in time for {@code recovery}. That time doubles with each loss within a minute of a
+ * return. Thread-safe.
  */
 final class ServerAvailability {
-    /** Several commands are sent in this time, whatever the load. */
+    /** Silence after which Redis is lost; several commands are sent in this time, whatever the load. */
     static final long PATIENCE = TimeUnit.SECONDS.toNanos(1);
 
     private static final long WINDOW = TimeUnit.SECONDS.toNanos(5);
     private static final int MANY_LATE = 5;
     private static final int LEAST_ANSWERS = 3;
-    /** A server that is lost so soon after its return was not well; also the longest time that it must be well. */
+    /** Time after a return in which a loss doubles the recovery; also the longest recovery. */
     private static final long SOON = TimeUnit.MINUTES.toNanos(1);
 
     private final LongSupplier nanoTime;
@@ -34,7 +34,7 @@ final class ServerAvailability {
     private long firstInRow;
     private AnswerCounts counts;
 
-    /** Answers since a time. */
+    /** Counts of responses since a time. */
     private record AnswerCounts(long since, int inTime, int late) {
         AnswerCounts at(long now) {
             return now - since > WINDOW ? new AnswerCounts(now, 0, 0) : this;

@@ -127,7 +127,7 @@ class CallQueueScheduleTest {
             assertThat(bench.gauge("isthmus.upstream.queue.waiting")).isLessThanOrEqualTo(MAX_WAITING);
         }
 
-        /** If calls wait, places are free only as far as they are reserved. */
+        /** Checks that no place stays free while calls wait, but for the reserved ones. */
         private void nothingIsLost() {
             if (bench.gauge("isthmus.upstream.queue.waiting") > 0) {
                 assertThat(used.getAsLong()).isGreaterThanOrEqualTo(limit - (int) (0.2 * limit));
@@ -152,7 +152,7 @@ class CallQueueScheduleTest {
         }
     }
 
-    /** What the servers have not answered. */
+    /** The requests that servers have received and not responded to. */
     private static List<ReceivedRequest> open(FleetBench bench) {
         return bench.requests().stream()
                 .filter(received -> received.model != null && !received.cancelled && !received.ended)

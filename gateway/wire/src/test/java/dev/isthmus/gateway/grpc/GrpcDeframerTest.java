@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class GrpcDeframerTest {
     private static final int LIMIT = 1000;
-    /** Longer messages are opened. */
+    /** Length above which a test has the deframer pass a message in parts. */
     private static final int LEAST = 20;
 
     private final GrpcDeframer deframer = new GrpcDeframer(ByteBufAllocator.DEFAULT, LIMIT, null);

@@ -77,7 +77,7 @@ final class ReloadReporter {
         return lastRejected;
     }
 
-    /** As the other one, with the cause. */
+    /** Reports a reload that was rejected because of this. */
     ReloadResult rejected(Exception cause) {
         return switch (cause) {
             case OipException refused -> rejected(false, List.of(refused.message()));

@@ -41,7 +41,7 @@ record FleetSample(
         final NavigableMap<Double, Double> buckets = new TreeMap<>();
         /** Their durations together. */
         double seconds;
-        /** That of the longest one of the last minutes. */
+        /** The duration of the longest one of the last minutes. */
         double longest;
     }
 

@@ -36,7 +36,7 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
     // Guarded by this.
     private @Nullable ProcessLog log;
 
-    /** That of the process. */
+    /** The appender of the process: it writes to standard error. */
     @SuppressWarnings("SystemOut") // where logs go
     public ProcessLogAppender() {
         this(() -> System.err, new RepetitionLimit(System::nanoTime));

@@ -37,7 +37,7 @@ public final class AdminRoutes {
         return route(method, path, method.equals(GET) ? RouteAccess.READ : RouteAccess.ADMIN, handler);
     }
 
-    /** As the other one, with who may use it. */
+    /** Adds a route, with who may use it. */
     public AdminRoutes route(
             String method, String path, RouteAccess access, Function<AdminRequest, AdminResponse> handler) {
         return add(method, path, new AdminRoute(access, "", handler));

@@ -96,7 +96,7 @@ final class OidcLogins {
         }
     }
 
-    /** The same when the browser comes back, as the provider sends it there. */
+    /** The address to which the provider sends the browser back. It must be the same when the code is exchanged. */
     private String redirectUrl(AdminRequest request) {
         if (config.redirectUrl() != null) {
             return config.redirectUrl();

@@ -164,7 +164,7 @@ public sealed interface Operation {
      *     whole stream as one request, as MLServer's models do
      */
     record InferStream(boolean separate) implements Operation {
-        /** That of one of its requests. */
+        /** The path of one of the requests of the stream. */
         @Override
         public String path(ModelRef model) {
             return OperationKind.INFER.path(model);

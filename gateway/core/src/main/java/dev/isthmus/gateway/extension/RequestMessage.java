@@ -185,7 +185,7 @@ final class RequestMessage {
         return appended(MessageSplice.retained(message), name, number);
     }
 
-    /** As the other one, with a resource, too. */
+    /** The message with another model and another resource appended. */
     ByteBuf renamed(ByteBuf message, ModelRef other, String otherResource) {
         ByteBuf named = renamed(message, other);
         return resource == null ? named : appended(named, encoded(resource, otherResource));

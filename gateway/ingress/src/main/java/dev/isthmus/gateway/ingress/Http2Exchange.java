@@ -16,7 +16,7 @@ abstract class Http2Exchange {
         return stream;
     }
 
-    /** The same over any version of HTTP. */
+    /** This exchange, as one over any version of HTTP. */
     abstract HttpExchange exchange();
 
     /**

@@ -65,7 +65,7 @@ final class ReloadedFile<T> {
         } catch (ConfigException e) {
             refused(String.join("; ", e.problems()));
         } catch (RuntimeException fault) {
-            // Thrown, it would end the checks.
+            // An executor repeats no task that has thrown.
             refused(fault.toString());
         }
     }

@@ -40,7 +40,7 @@ public final class WatchedFiles {
         this(() -> paths, permissions);
     }
 
-    /** As the other one, for files that may become more and fewer, which is a change, too. */
+    /** Watches files whose list may change, which is a change, too. */
     public WatchedFiles(Supplier<List<Path>> paths, boolean permissions) {
         this.paths = paths;
         this.permissions = permissions;

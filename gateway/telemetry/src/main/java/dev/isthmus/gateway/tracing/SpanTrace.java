@@ -70,7 +70,7 @@ record SpanTrace(
         return SpanContext.create(traceId, spanId, TraceFlags.fromByte((byte) flags), members);
     }
 
-    /** The same for the span of the caller. */
+    /** The context of the span of the caller, which is not in this process. */
     SpanContext remote(String spanId) {
         return SpanContext.createFromRemoteParent(traceId, spanId, TraceFlags.fromByte((byte) flags), members);
     }

@@ -118,7 +118,7 @@ public final class ResourceWatch<T> implements AutoCloseable {
             }
             return false;
         } catch (RuntimeException fault) {
-            // Thrown, it would end the watch.
+            // The thread of the watch would end with it.
             failed(new IOException(fault.toString(), fault));
             return false;
         }

@@ -128,7 +128,7 @@ record RestResponses(UpstreamFailures failures) {
         return failures.badResponse("sent metadata that violate the protocol", cause);
     }
 
-    /** As the other one; the failure has the time that the server asks for. */
+    /** Requires status 200. A failure has the time after which the server asks to repeat. */
     private void requireOk(int status, FieldSection headers, ByteBuf body) {
         try {
             requireOk(status, body);

@@ -80,7 +80,7 @@ final class AdminPages {
                 () -> resources.traffic().memory().usage().used(),
                 System::nanoTime,
                 InstantSource.system());
-        this.problems = new ProblemReport(metrics.registry(), this::snapshot, InstantSource.system());
+        this.problems = new ProblemReport(history, this::snapshot, InstantSource.system());
         this.serverMeters = ServerFigures.meters(metrics.registry());
         this.trials = new TryItPages(
                 new TryItPages.RunningGateway(

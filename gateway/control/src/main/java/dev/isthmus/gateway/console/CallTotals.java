@@ -1,21 +1,26 @@
 package dev.isthmus.gateway.console;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.HistogramQuantile;
+import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.distribution.CountAtBucket;
 import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What was counted since the start, or between two readings: of all inferences, or of those of one model, target, server
  * (attempts) or caller (calls of any kind). Confined to one thread, then read.
  */
-final class CallTotals {
-    private static final int CLIENT_ERRORS = 400;
+public final class CallTotals {
     private static final int SERVER_ERRORS = 500;
-    private static final int CANCELLED = 499;
     private static final int BUCKETS = CallMetrics.buckets().size();
     /** In seconds. */
     private static final double[] BOUNDS = CallMetrics.buckets().stream()
@@ -25,11 +30,13 @@ final class CallTotals {
     private long calls;
     private long clientErrors;
     private long serverErrors;
+    /** Those of a model with a status of 500 or more, by error. Most models have none. */
+    private Map<ErrorCode, Long> failures = Map.of();
     /** Attempts at a server without a valid response; calls of a caller that ended with an error of any kind. */
     private long failed;
-    /** Calls of a caller that a limit has refused. */
+    /** Calls that a limit of theirs has refused. */
     private long limited;
-    /** Calls that are timed: successful ones that are no streams. */
+    /** Calls that are timed: successful ones that are no streams; of a server, attempts with a good response. */
     private long timed;
 
     private double timedSeconds;
@@ -45,25 +52,36 @@ final class CallTotals {
     /**
      * Adds the calls of a timer.
      *
-     * @param status of their code; 200 for success
+     * @param code OK for success
      * @param unary whether they are no streams, which last as long as their clients want
      */
-    void add(Timer timer, int status, boolean unary) {
+    void add(Timer timer, String code, boolean unary) {
         long count = timer.count();
         calls += count;
-        if (status >= SERVER_ERRORS) {
-            serverErrors += count;
-        } else if (status >= CLIENT_ERRORS && status != CANCELLED) {
-            clientErrors += count;
-        } else if (status < CLIENT_ERRORS && unary && count > 0) {
-            timed += count;
-            timedSeconds += timer.totalTime(TimeUnit.SECONDS);
-            longestSeconds = Math.max(longestSeconds, timer.max(TimeUnit.SECONDS));
-            CountAtBucket[] buckets = timer.takeSnapshot().histogramCounts();
-            for (int i = 0; i < Math.min(BUCKETS, buckets.length); i++) {
-                within[i] += (long) buckets[i].count();
-            }
+        if (count == 0) {
+            return;
         }
+        if (code.equals("OK")) {
+            if (unary) {
+                addTimes(timer);
+            }
+            return;
+        }
+        ErrorCode error = ErrorCode.valueOf(code);
+        if (error.httpStatus() >= SERVER_ERRORS) {
+            serverErrors += count;
+            addFailures(Map.of(error, count));
+        } else if (error != ErrorCode.CANCELLED) {
+            clientErrors += count;
+            limited += error == ErrorCode.RESOURCE_EXHAUSTED ? count : 0;
+        }
+    }
+
+    private void addFailures(Map<ErrorCode, Long> more) {
+        if (failures.isEmpty() && !more.isEmpty()) {
+            failures = new EnumMap<>(ErrorCode.class);
+        }
+        more.forEach((code, count) -> failures.merge(code, count, Long::sum));
     }
 
     /**
@@ -108,7 +126,10 @@ final class CallTotals {
             switch (outcome) {
                 case "failed" -> failed += count;
                 case "error", "unavailable" -> serverErrors += count;
-                default -> {}
+                default -> {
+                    timed += count;
+                    timedSeconds += attempts.totalTime(TimeUnit.SECONDS);
+                }
             }
             addWaits(attempts);
         }
@@ -131,8 +152,9 @@ final class CallTotals {
         waits += (long) phase.count();
     }
 
-    void add(CallTotals other) {
+    public void add(CallTotals other) {
         calls += other.calls;
+        addFailures(other.failures);
         clientErrors += other.clientErrors;
         serverErrors += other.serverErrors;
         failed += other.failed;
@@ -152,9 +174,20 @@ final class CallTotals {
         waits += other.waits;
     }
 
-    /** What was counted since an earlier reading. A meter that was removed and added again begins at 0. */
+    /** What was counted since an earlier reading; all if it was more then, since the meters have begun at 0 again. */
+    public CallTotals grownSince(@Nullable CallTotals before) {
+        return before == null || before.calls > calls ? this : since(before);
+    }
+
+    /** What was counted since an earlier reading of some meters, of which some may have begun at 0 again. */
     CallTotals since(CallTotals before) {
         CallTotals since = new CallTotals();
+        failures.forEach((code, count) -> {
+            long more = count - before.failures.getOrDefault(code, 0L);
+            if (more > 0) {
+                since.addFailures(Map.of(code, more));
+            }
+        });
         since.calls = Math.max(0, calls - before.calls);
         since.clientErrors = Math.max(0, clientErrors - before.clientErrors);
         since.serverErrors = Math.max(0, serverErrors - before.serverErrors);
@@ -171,24 +204,81 @@ final class CallTotals {
         return since;
     }
 
-    long calls() {
+    public long calls() {
         return calls;
     }
 
-    long clientErrors() {
+    public long clientErrors() {
         return clientErrors;
     }
 
-    long serverErrors() {
+    public long serverErrors() {
         return serverErrors;
     }
 
-    long failed() {
+    public long failed() {
         return failed;
     }
 
-    long limited() {
+    public long limited() {
         return limited;
+    }
+
+    public Map<ErrorCode, Long> failures() {
+        return failures;
+    }
+
+    /** Those that failed because of their clients, who were not limited. */
+    public long mistakes() {
+        return clientErrors - limited;
+    }
+
+    /** Attempts at a server that failed, or were answered with 5xx. */
+    public long bad() {
+        return failed + serverErrors;
+    }
+
+    /** The share of bad attempts. */
+    public double badShare() {
+        return calls == 0 ? 0 : (double) bad() / calls;
+    }
+
+    /** Attempts at a server with a good response. */
+    public long answered() {
+        return timed;
+    }
+
+    /** The mean seconds until the first response, of those. */
+    public double mean() {
+        return timed == 0 ? 0 : timedSeconds / timed;
+    }
+
+    /** What a reader needs for rates and latencies; of inferences. */
+    ObjectNode document(String model) {
+        // Alerts do not count it as a failure.
+        long unimplemented = failures.getOrDefault(ErrorCode.UNIMPLEMENTED, 0L);
+        ObjectNode document = JsonNodeFactory.instance.objectNode();
+        Arrays.stream(within).forEach(document.putArray("within")::add);
+        return document.put("model", model)
+                .put("calls", calls)
+                .put("failed", serverErrors - unimplemented)
+                .put("rejected", clientErrors + unimplemented)
+                .put("timed", timed)
+                .put("seconds", timedSeconds)
+                .put("longest", longestSeconds);
+    }
+
+    /** The totals of such a document. */
+    public static CallTotals of(JsonNode document) {
+        CallTotals totals = new CallTotals();
+        totals.calls = document.path("calls").asLong();
+        totals.serverErrors = document.path("failed").asLong();
+        totals.clientErrors = document.path("rejected").asLong();
+        totals.timed = document.path("timed").asLong();
+        totals.timedSeconds = document.path("seconds").asDouble();
+        totals.longestSeconds = document.path("longest").asDouble();
+        Arrays.setAll(totals.within, i -> document.path("within").path(i).asLong());
+        return totals;
     }
 
     double waitSeconds() {
@@ -203,7 +293,7 @@ final class CallTotals {
      * The duration in seconds that this share of the timed calls did not exceed, by {@link HistogramQuantile}. NaN
      * without calls; the largest bound if it is above that.
      */
-    double percentile(double share) {
+    public double percentile(double share) {
         double[] counts = Arrays.stream(within).asDoubleStream().toArray();
         return HistogramQuantile.of(share, BOUNDS, counts, (double) timed, timedSeconds, longestSeconds);
     }

@@ -1,10 +1,13 @@
 package dev.isthmus.gateway.console;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.isthmus.gateway.admin.AdminQuery;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.call.GatewayReadiness;
+import dev.isthmus.gateway.console.FleetReading.MeterKey;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.settings.AdminConfig;
@@ -14,6 +17,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The routes of the console: its files, and the documents that only it needs. */
@@ -50,7 +54,8 @@ public final class ConsolePages {
         new ConsoleFiles(this::hasPeers).addTo(routes);
         routes.route("GET", "/console/overview", this::overview)
                 .route("GET", "/console/models", this::models)
-                .route("GET", "/console/traffic", this::traffic);
+                .route("GET", "/console/traffic", this::traffic)
+                .route("GET", "/console/totals", this::totals);
     }
 
     private boolean hasPeers() {
@@ -83,6 +88,17 @@ public final class ConsolePages {
         String name = query.text("name", "");
         SubjectKey subject = name.isEmpty() ? null : new SubjectKey(query.text("of", ""), name);
         return charts(history.document(kind, subject, minutes(query)));
+    }
+
+    /** What was counted of each model since the start, read now. */
+    private AdminResponse totals(AdminRequest request) {
+        AdminQuery.of(request);
+        FleetReading now = history.reading();
+        ArrayNode models = JsonNodeFactory.instance.arrayNode();
+        now.models().forEach((model, totals) -> models.add(totals.document(model)));
+        Map<String, Double> active = now.keys(FleetReading.UNDER_WAY)
+                .collect(Collectors.toMap(MeterKey::subject, key -> now.values().getOrDefault(key, 0.0)));
+        return AdminResponse.json(200, Map.of("models", models, "in_flight", active));
     }
 
     private AdminResponse models(AdminRequest request) {

@@ -7,13 +7,12 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** What the meters say of the response caches and the batching of models, since each was configured. */
+/** What the meters say of the caches, the batching and the validation of models, since each was configured. */
 final class FeatureFigures {
     private static final Set<String> METERS = Set.of(
             "isthmus.cache.requests",
@@ -23,12 +22,14 @@ final class FeatureFigures {
             "isthmus.batching.requests",
             "isthmus.batching.calls",
             "isthmus.batching.limit",
-            "isthmus.batching.wait");
+            "isthmus.batching.wait",
+            "isthmus.requests.invalid");
 
     /** By model, and by the name of the figure. */
     private final Map<String, Map<String, Double>> caches = new HashMap<>();
 
     private final Map<String, Map<String, Double>> batching = new HashMap<>();
+    private final Map<String, Map<String, Double>> invalid = new HashMap<>();
 
     /** The meters that {@link #of} reads. */
     static MeterIndex meters(MeterRegistry registry) {
@@ -43,11 +44,11 @@ final class FeatureFigures {
 
     private void read(Meter meter) {
         switch (meter.getId().getName()) {
-            case "isthmus.cache.requests" -> add(caches, meter, ofCache(tag(meter, "result")));
+            case "isthmus.cache.requests" -> add(caches, meter, ofCache(FleetReading.tag(meter, "result")));
             case "isthmus.cache.evictions" -> add(caches, meter, "evictions");
             case "isthmus.cache.size" -> add(caches, meter, "bytes");
             case "isthmus.cache.entries" -> add(caches, meter, "entries");
-            case "isthmus.batching.requests" -> add(batching, meter, ofBatching(tag(meter, "outcome")));
+            case "isthmus.batching.requests" -> add(batching, meter, ofBatching(FleetReading.tag(meter, "outcome")));
             case "isthmus.batching.calls" -> add(batching, meter, "calls");
             case "isthmus.batching.limit" -> add(batching, meter, "limit");
             case "isthmus.batching.wait" -> {
@@ -56,6 +57,7 @@ final class FeatureFigures {
                     add(batching, meter, "wait_seconds", waits.totalTime(TimeUnit.SECONDS));
                 }
             }
+            case "isthmus.requests.invalid" -> add(invalid, meter, FleetReading.tag(meter, "reason"));
             default -> {}
         }
     }
@@ -85,17 +87,19 @@ final class FeatureFigures {
     }
 
     private static void add(Map<String, Map<String, Double>> all, Meter meter, String figure, double value) {
-        all.computeIfAbsent(tag(meter, "model"), model -> new TreeMap<>()).merge(figure, value, Double::sum);
-    }
-
-    private static String tag(Meter meter, String name) {
-        return Objects.requireNonNullElse(meter.getId().getTag(name), "");
+        all.computeIfAbsent(FleetReading.tag(meter, "model"), model -> new TreeMap<>())
+                .merge(figure, value, Double::sum);
     }
 
     /** What a model's cache does; null without one. */
     @Nullable
     Map<String, Double> cache(String model) {
         return caches.get(model);
+    }
+
+    /** How many requests did not match the model's metadata, by reason. */
+    Map<String, Double> invalid(String model) {
+        return invalid.getOrDefault(model, Map.of());
     }
 
     /** What becomes of a model's requests by batching; null without it. */

@@ -31,16 +31,16 @@ final class ModelsDocument {
     private static final double NANOS = 1e9;
 
     private final RunningConfiguration running;
-    private final @Nullable TrafficReading before;
-    private final TrafficReading now;
+    private final @Nullable FleetReading before;
+    private final FleetReading now;
     private final double seconds;
     private final FeatureFigures features;
 
     /** @param before null if there is none yet */
     ModelsDocument(
             RunningConfiguration running,
-            @Nullable TrafficReading before,
-            TrafficReading now,
+            @Nullable FleetReading before,
+            FleetReading now,
             FeatureFigures features) {
         this.features = features;
         this.running = running;
@@ -173,7 +173,7 @@ final class ModelsDocument {
                 "mode",
                 mode.name().toLowerCase(Locale.ROOT),
                 "invalid",
-                now.invalid().getOrDefault(model.name(), Map.of()));
+                features.invalid(model.name()));
     }
 
     private Map<String, @Nullable Object> traffic(String model) {
@@ -220,7 +220,7 @@ final class ModelsDocument {
         return calls;
     }
 
-    private static long calls(TrafficReading reading, SubjectKey target) {
+    private static long calls(FleetReading reading, SubjectKey target) {
         CallTotals calls = reading.targets().get(target);
         return calls == null ? 0 : calls.calls();
     }

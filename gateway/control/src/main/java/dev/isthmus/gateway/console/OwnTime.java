@@ -16,7 +16,7 @@ import dev.isthmus.gateway.settings.ModelConfig;
 record OwnTime(double waitSeconds, long waits, double trySeconds) {
     private static final String LOCAL = "local";
 
-    static OwnTime of(TrafficReading reading, GatewayConfig config) {
+    static OwnTime of(FleetReading reading, GatewayConfig config) {
         CallTotals remote = new CallTotals();
         reading.models().forEach((model, totals) -> {
             if (!isLocal(model, config)) {
@@ -24,7 +24,7 @@ record OwnTime(double waitSeconds, long waits, double trySeconds) {
             }
         });
         return new OwnTime(
-                remote.waitSeconds(), remote.waits(), reading.trySeconds().sum());
+                remote.waitSeconds(), remote.waits(), reading.values().getOrDefault(FleetReading.TRY_SECONDS, 0.0));
     }
 
     private static boolean isLocal(String model, GatewayConfig config) {

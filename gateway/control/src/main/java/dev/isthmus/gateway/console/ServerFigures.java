@@ -14,7 +14,6 @@ import io.micrometer.core.instrument.Timer;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -36,10 +35,8 @@ public final class ServerFigures {
             "isthmus.upstream.queue.refused");
     private static final List<String> BREAKER = List.of("closed", "half_open", "open");
 
-    private final Map<ServerKey, ServerCounts> servers = new HashMap<>();
+    private final Map<SubjectKey, ServerCounts> servers = new HashMap<>();
     private final Map<String, UpstreamCounts> upstreams = new TreeMap<>();
-
-    private record ServerKey(String upstream, String server) {}
 
     /** What is counted of one server. */
     private static final class ServerCounts {
@@ -103,7 +100,7 @@ public final class ServerFigures {
     }
 
     private void add(ObjectNode server) {
-        ServerCounts counts = servers.get(new ServerKey(
+        ServerCounts counts = servers.get(new SubjectKey(
                 server.path("upstream").asText(), server.path("server").asText()));
         if (counts == null) {
             return;
@@ -139,7 +136,7 @@ public final class ServerFigures {
                 ServerCounts counts = server(meter);
                 long calls = (long) timer.count();
                 counts.calls += calls;
-                switch (tag(meter, "outcome")) {
+                switch (FleetReading.tag(meter, "outcome")) {
                     case "failed" -> counts.failed += calls;
                     case "error", "unavailable" -> counts.serverErrors += calls;
                     default -> {}
@@ -153,7 +150,7 @@ public final class ServerFigures {
     }
 
     private void hedges(Counter counter) {
-        switch (tag(counter, "event")) {
+        switch (FleetReading.tag(counter, "event")) {
             case "sent" -> upstream(counter).hedged = counter.count();
             case "won" -> upstream(counter).hedgesWon = (long) counter.count();
             default -> {}
@@ -177,16 +174,12 @@ public final class ServerFigures {
         return meter.getId().getName();
     }
 
-    private static String tag(Meter meter, String name) {
-        return Objects.requireNonNullElse(meter.getId().getTag(name), "");
-    }
-
     private ServerCounts server(Meter meter) {
         return servers.computeIfAbsent(
-                new ServerKey(tag(meter, "upstream"), tag(meter, "endpoint")), key -> new ServerCounts());
+                SubjectKey.of(meter, "upstream", "endpoint"), key -> new ServerCounts());
     }
 
     private UpstreamCounts upstream(Meter meter) {
-        return upstreams.computeIfAbsent(tag(meter, "upstream"), name -> new UpstreamCounts());
+        return upstreams.computeIfAbsent(FleetReading.tag(meter, "upstream"), name -> new UpstreamCounts());
     }
 }

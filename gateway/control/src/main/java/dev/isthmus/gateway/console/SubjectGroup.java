@@ -42,7 +42,7 @@ final class SubjectGroup {
      *
      * @param earlier a reading of some time before; null if there is none yet
      */
-    void add(TrafficReading reading, @Nullable TrafficReading earlier, double seconds) {
+    void add(FleetReading reading, @Nullable FleetReading earlier, double seconds) {
         Map<SubjectKey, CallTotals> now = kind.totals(reading);
         Map<SubjectKey, CallTotals> then = earlier == null ? Map.of() : kind.totals(earlier);
         now.forEach((key, totals) -> {
@@ -65,7 +65,7 @@ final class SubjectGroup {
     }
 
     /** Writes the slot of the minute that ends, then gives places to the subjects with the most calls. */
-    void endMinute(TrafficReading reading, @Nullable TrafficReading earlier, double seconds) {
+    void endMinute(FleetReading reading, @Nullable FleetReading earlier, double seconds) {
         tracked.values().forEach(series -> series.endMinute(minutes.next(), seconds));
         others.endMinute(minutes.next(), seconds);
         Map<SubjectKey, CallTotals> now = kind.totals(reading);

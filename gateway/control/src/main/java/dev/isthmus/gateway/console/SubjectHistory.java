@@ -47,7 +47,7 @@ final class SubjectHistory {
      * @param earlier a reading of some time before; null if there is none yet
      * @param time in milliseconds since 1970
      */
-    void add(TrafficReading reading, @Nullable TrafficReading earlier, long time) {
+    void add(FleetReading reading, @Nullable FleetReading earlier, long time) {
         double seconds = slots == 0 ? 0 : (reading.nanos() - lastNanos) / NANOS;
         groups.values().forEach(group -> group.add(reading, earlier, seconds));
         recent.end(time);

@@ -38,7 +38,7 @@ enum SubjectKind {
     }
 
     /** What was counted of each subject. */
-    Map<SubjectKey, CallTotals> totals(TrafficReading reading) {
+    Map<SubjectKey, CallTotals> totals(FleetReading reading) {
         return switch (this) {
             case MODEL -> named(reading.models());
             case TARGET -> reading.targets();

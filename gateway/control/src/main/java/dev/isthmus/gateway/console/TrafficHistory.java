@@ -50,9 +50,9 @@ public final class TrafficHistory {
     private final InstantSource clock;
     private final Deque<TrafficSample> samples = new ArrayDeque<>(SAMPLES);
     private final Deque<TrafficSample> minutes = new ArrayDeque<>(MOST_MINUTES + 1);
-    private final Deque<TrafficReading> readings = new ArrayDeque<>(MODEL_READINGS);
+    private final Deque<FleetReading> readings = new ArrayDeque<>(MODEL_READINGS);
     private final SubjectHistory subjects = new SubjectHistory();
-    private volatile @Nullable TrafficReading latest;
+    private volatile @Nullable FleetReading latest;
     private long count;
 
     /**
@@ -97,18 +97,18 @@ public final class TrafficHistory {
     }
 
     /** The meters as they are. */
-    TrafficReading reading() {
-        return TrafficReading.of(registry, nanoTime.getAsLong());
+    FleetReading reading() {
+        return FleetReading.of(registry, nanoTime.getAsLong());
     }
 
     /** The last reading, which is {@link #SECONDS} old at most. With many models it takes long to make one. */
-    TrafficReading latest() {
-        TrafficReading last = latest;
+    public FleetReading latest() {
+        FleetReading last = latest;
         return last == null ? reading() : last;
     }
 
     /** Keeps a reading. */
-    synchronized void add(TrafficReading reading) {
+    synchronized void add(FleetReading reading) {
         latest = reading;
         TrafficSample sample = new TrafficSample(
                 reading.nanos(), clock.millis(), reading.all(), OwnTime.of(reading, config.get()), memory.getAsLong());
@@ -132,7 +132,7 @@ public final class TrafficHistory {
     }
 
     /** The reading with which the meters of single models are compared; null before the first. */
-    synchronized @Nullable TrafficReading earlier() {
+    public synchronized @Nullable FleetReading earlier() {
         return readings.peekFirst();
     }
 

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.problems;
 
+import dev.isthmus.gateway.console.SubjectKey;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.problems.GatewayEvent.EventKind;
-import dev.isthmus.gateway.problems.MeterReading.ServerKey;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
 import dev.isthmus.gateway.reload.LastReload;
@@ -23,7 +23,7 @@ final class GatewayEvents {
     static final int MOST = 100;
 
     private final Deque<GatewayEvent> events = new ArrayDeque<>();
-    private Map<ServerKey, Boolean> servers = Map.of();
+    private Map<SubjectKey, Boolean> servers = Map.of();
     private Map<String, Instant> ramps = Map.of();
     private @Nullable LastReload reload;
 
@@ -63,9 +63,9 @@ final class GatewayEvents {
     }
 
     private void observeServers(List<ReplicaStatus> now, Instant time) {
-        Map<ServerKey, Boolean> usable = new HashMap<>();
+        Map<SubjectKey, Boolean> usable = new HashMap<>();
         for (ReplicaStatus server : now) {
-            ServerKey key = ServerKey.of(server);
+            SubjectKey key = SubjectKey.of(server);
             if (!server.checked()) {
                 continue;
             }
@@ -76,7 +76,7 @@ final class GatewayEvents {
                 add(
                         time,
                         ready ? EventKind.SERVER_BACK : EventKind.SERVER_LOST,
-                        "server " + key.server() + " of upstream '" + key.upstream() + "' is "
+                        "server " + key.name() + " of upstream '" + key.of() + "' is "
                                 + (ready ? "ready" : server.ready() ? "ejected" : "not ready"));
             }
         }

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.problems;
 
+import dev.isthmus.gateway.console.CallTotals;
+import dev.isthmus.gateway.console.FleetReading.MeterKey;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
-import dev.isthmus.gateway.problems.MeterReading.CallerCalls;
-import dev.isthmus.gateway.problems.MeterReading.CounterKey;
 import dev.isthmus.gateway.settings.AuthenticationConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -25,7 +25,7 @@ final class LimitProblems {
     }
 
     void addTo(List<GatewayProblem> found) {
-        for (CounterKey limit : search.now().counters().keySet()) {
+        for (MeterKey limit : search.now().values().keySet()) {
             long refused = search.now().since(limit, search.before());
             GatewayProblem problem = refused == 0 ? null : problem(limit, refused);
             if (problem != null) {
@@ -33,7 +33,7 @@ final class LimitProblems {
             }
         }
         Map<String, List<ReplicaStatus>> upstreams = ServerProblems.upstreams(search.gateway());
-        for (String upstream : search.now().openBreakers()) {
+        for (String upstream : search.openBreakers()) {
             // Of an upstream without servers it is a consequence.
             if (!ServerProblems.down(upstreams.getOrDefault(upstream, List.of()))) {
                 found.add(breaker(upstream));
@@ -41,7 +41,7 @@ final class LimitProblems {
         }
     }
 
-    private @Nullable GatewayProblem problem(CounterKey limit, long refused) {
+    private @Nullable GatewayProblem problem(MeterKey limit, long refused) {
         String calls = ProblemText.plural(refused, "call") + " in the last minute.";
         return switch (limit.meter()) {
             case "isthmus.rate.limited" -> rate(limit, refused, calls);
@@ -67,7 +67,7 @@ final class LimitProblems {
         };
     }
 
-    private GatewayProblem rate(CounterKey limit, long refused, String calls) {
+    private GatewayProblem rate(MeterKey limit, long refused, String calls) {
         String model = limit.subject();
         boolean perCaller = limit.scope().equals(PRINCIPAL);
         Map<String, String> subject = new LinkedHashMap<>();
@@ -78,7 +78,7 @@ final class LimitProblems {
         if (limited != null) {
             subject.put("caller", limited);
         }
-        long all = search.now().calls(model, search.before());
+        long all = search.model(model).calls();
         String who = limited == null ? "" : refusedCallers();
         return limit(
                 ProblemSeverity.WARNING,
@@ -92,7 +92,7 @@ final class LimitProblems {
                 ProblemText.page("live", "model", model, "outcome", "failed"));
     }
 
-    private String rate(String model, CounterKey limit) {
+    private String rate(String model, MeterKey limit) {
         ModelConfig configured = config.models().get(model);
         boolean bytes = limit.unit().equals("bytes");
         return configured == null
@@ -112,7 +112,7 @@ final class LimitProblems {
         return rate.principal() ? PRINCIPAL : Objects.requireNonNullElse(rate.header(), "none");
     }
 
-    private static String scope(CounterKey limit) {
+    private static String scope(MeterKey limit) {
         return switch (limit.scope()) {
             case PRINCIPAL -> " for each caller";
             case "none" -> " for all calls together";
@@ -122,12 +122,8 @@ final class LimitProblems {
 
     /** The caller with the most refused calls since the earlier reading; null if nobody is known. */
     private @Nullable String limited() {
-        return search.now().callers().entrySet().stream()
-                .map(each -> Map.entry(
-                        each.getKey(),
-                        each.getValue()
-                                .since(search.before().callers().get(each.getKey()))
-                                .limited()))
+        return search.now().callers().keySet().stream()
+                .map(each -> Map.entry(each, search.caller(each).limited()))
                 .filter(each -> each.getValue() > 0)
                 .max(Map.Entry.comparingByValue())
                 .map(Map.Entry::getKey)
@@ -135,12 +131,12 @@ final class LimitProblems {
     }
 
     private String refusedCallers() {
-        return " Refused calls of callers: " + TrafficProblems.callers(search, CallerCalls::limited) + ".";
+        return " Refused calls of callers: " + TrafficProblems.callers(search, CallTotals::limited) + ".";
     }
 
     /** Who has sent the calls that fill a limit. */
     private String senders() {
-        String callers = TrafficProblems.callers(search, CallerCalls::all);
+        String callers = TrafficProblems.callers(search, CallTotals::calls);
         String busy = TrafficProblems.isBusy(search) ? " The gateway itself is busy, which makes calls longer." : "";
         return (callers.isEmpty() ? "" : " Most calls come from " + callers + ".") + busy;
     }

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.problems;
 
+import dev.isthmus.gateway.console.CallTotals;
+import dev.isthmus.gateway.console.FleetReading.MeterKey;
+import dev.isthmus.gateway.console.SubjectKey;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
-import dev.isthmus.gateway.problems.MeterReading.CounterKey;
-import dev.isthmus.gateway.problems.MeterReading.ServerAttempts;
-import dev.isthmus.gateway.problems.MeterReading.ServerKey;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
@@ -49,14 +49,12 @@ final class ModelProblems {
     }
 
     private @Nullable GatewayProblem failing(String model) {
-        Map<ErrorCode, Long> failures = search.now().failures(model, search.before());
-        long failed = failures.values().stream().mapToLong(Long::longValue).sum();
-        long calls = search.now().calls(model, search.before());
-        double share = calls == 0 ? 0 : (double) failed / calls;
-        if (failed < FEWEST || share < NOTICED) {
+        CallTotals calls = search.model(model);
+        double share = calls.badShare();
+        if (calls.bad() < FEWEST || share < NOTICED) {
             return null;
         }
-        ErrorCode most = failures.entrySet().stream()
+        ErrorCode most = calls.failures().entrySet().stream()
                 .max(Map.Entry.comparingByValue())
                 .map(Map.Entry::getKey)
                 .orElse(ErrorCode.INTERNAL);
@@ -106,19 +104,19 @@ final class ModelProblems {
 
     private void failingServers(String upstream, List<ReplicaStatus> servers, List<String> causes) {
         List<String> failing = new ArrayList<>();
-        ServerAttempts sum = ServerAttempts.NONE;
+        CallTotals sum = new CallTotals();
         for (ReplicaStatus server : servers) {
-            ServerAttempts attempts = search.now().attempts(new ServerKey(upstream, server.label()), search.before());
+            CallTotals attempts = search.server(new SubjectKey(upstream, server.label()));
             if (ServerProblems.failing(attempts)) {
                 failing.add(server.label());
-                sum = sum.plus(attempts);
+                sum.add(attempts);
             }
         }
         if (!failing.isEmpty()) {
             causes.add((failing.size() == 1 ? "Server " + failing.getFirst() : "Servers " + ProblemText.names(failing))
                     + " of upstream '" + upstream + "' " + (failing.size() == 1 ? "" : "each ")
-                    + ServerProblems.manner(sum) + ": " + ProblemText.percent(sum.share()) + " of "
-                    + ProblemText.plural(sum.all(), "attempt") + "; " + failing.size() + " of "
+                    + ServerProblems.manner(sum) + ": " + ProblemText.percent(sum.badShare()) + " of "
+                    + ProblemText.plural(sum.calls(), "attempt") + "; " + failing.size() + " of "
                     + ProblemText.plural(servers.size(), "server") + ".");
         }
     }
@@ -134,8 +132,7 @@ final class ModelProblems {
                 "queue",
                 "The queue of upstream '" + upstream + "' refuses calls.");
         reasons.forEach((reason, text) -> {
-            if (search.now().since(new CounterKey("isthmus.upstream.rejected", upstream, reason, ""), search.before())
-                    > 0) {
+            if (search.since(new MeterKey("isthmus.upstream.rejected", upstream, reason, "")) > 0) {
                 causes.add(text);
             }
         });

@@ -3,15 +3,14 @@ package dev.isthmus.gateway.problems;
 import dev.isthmus.gateway.admin.AdminQuery;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.console.FleetReading;
+import dev.isthmus.gateway.console.SubjectKey;
+import dev.isthmus.gateway.console.TrafficHistory;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.problems.GatewayProblem.ProblemKey;
-import dev.isthmus.gateway.problems.MeterReading.ServerKey;
 import dev.isthmus.oip.ModelRef;
-import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -32,21 +31,15 @@ import org.slf4j.LoggerFactory;
 public final class ProblemReport {
     private static final Logger LOG = LoggerFactory.getLogger(ProblemReport.class);
     private static final int SECONDS = 5;
-    /** Two readings are kept, 30 s apart; the earlier one is what the present one is compared with. */
-    private static final int READINGS = 2;
-
-    private static final int KEPT_EVERY = 30 / SECONDS;
     /** How many problems a document has; of thousands the worst are enough. */
     static final int MOST = 100;
 
-    private final MeterRegistry registry;
+    private final TrafficHistory history;
     private final Supplier<GatewaySnapshot> gateway;
     private final InstantSource clock;
-    private final Deque<MeterReading> readings = new ArrayDeque<>(READINGS);
     private final GatewayEvents events = new GatewayEvents();
     private Map<ProblemKey, Instant> since = Map.of();
-    private Map<ServerKey, Set<ModelRef>> placed = Map.of();
-    private long searches;
+    private Map<SubjectKey, Set<ModelRef>> placed = Map.of();
     private volatile Found found = new Found(Instant.EPOCH, List.of(), new ProblemCounts(0, 0), List.of());
 
     /**
@@ -78,8 +71,8 @@ public final class ProblemReport {
     }
 
     /** Starts without problems. */
-    public ProblemReport(MeterRegistry registry, Supplier<GatewaySnapshot> gateway, InstantSource clock) {
-        this.registry = registry;
+    public ProblemReport(TrafficHistory history, Supplier<GatewaySnapshot> gateway, InstantSource clock) {
+        this.history = history;
         this.gateway = gateway;
         this.clock = clock;
     }
@@ -107,18 +100,13 @@ public final class ProblemReport {
 
     /** Derives the problems anew. */
     synchronized void search() {
-        MeterReading now = MeterReading.of(registry);
-        if (searches++ % KEPT_EVERY == 0) {
-            if (readings.size() == READINGS) {
-                readings.removeFirst();
-            }
-            readings.addLast(now);
-        }
+        FleetReading now = history.latest();
+        FleetReading before = Objects.requireNonNullElse(history.earlier(), now);
         Instant time = clock.instant();
         GatewaySnapshot snapshot = gateway.get();
         events.observe(snapshot, time);
         place(snapshot.servers());
-        List<GatewayProblem> problems = new ProblemSearch(snapshot, placed, readings.getFirst(), now, time).problems();
+        List<GatewayProblem> problems = new ProblemSearch(snapshot, placed, before, now, time).problems();
         Map<ProblemKey, Instant> first = new HashMap<>();
         for (GatewayProblem problem : problems) {
             Instant own = problem.since();
@@ -137,9 +125,9 @@ public final class ProblemReport {
 
     /** Remembers which models are ready where; forgets those that are checked no more. */
     private void place(List<ReplicaStatus> servers) {
-        Map<ServerKey, Set<ModelRef>> checked = HashMap.newHashMap(servers.size());
+        Map<SubjectKey, Set<ModelRef>> checked = HashMap.newHashMap(servers.size());
         for (ReplicaStatus server : servers) {
-            ServerKey key = ServerKey.of(server);
+            SubjectKey key = SubjectKey.of(server);
             Set<ModelRef> models = placed.getOrDefault(key, new HashSet<>());
             models.retainAll(server.models().keySet());
             server.models().forEach((model, ready) -> {

@@ -1,6 +1,9 @@
 package dev.isthmus.gateway.problems;
 
-import dev.isthmus.gateway.problems.MeterReading.ServerKey;
+import dev.isthmus.gateway.console.CallTotals;
+import dev.isthmus.gateway.console.FleetReading;
+import dev.isthmus.gateway.console.FleetReading.MeterKey;
+import dev.isthmus.gateway.console.SubjectKey;
 import dev.isthmus.oip.ModelRef;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -17,10 +20,11 @@ import java.util.Set;
  */
 record ProblemSearch(
         GatewaySnapshot gateway,
-        Map<ServerKey, Set<ModelRef>> placed,
-        MeterReading before,
-        MeterReading now,
+        Map<SubjectKey, Set<ModelRef>> placed,
+        FleetReading before,
+        FleetReading now,
         Instant time) {
+    private static final int BREAKER_OPEN = 2;
 
     /** All problems, the worst first. */
     List<GatewayProblem> problems() {
@@ -33,5 +37,45 @@ record ProblemSearch(
         new PeerProblems(gateway.peers()).addTo(found);
         found.sort(GatewayProblem.WORST_FIRST);
         return found;
+    }
+
+    /** The calls of a model since the earlier reading. */
+    CallTotals model(String name) {
+        return now.model(name, before);
+    }
+
+    /** The attempts at a server since the earlier reading. */
+    CallTotals server(SubjectKey key) {
+        return now.server(key, before);
+    }
+
+    /** The calls of a caller since the earlier reading. */
+    CallTotals caller(String name) {
+        return now.caller(name, before);
+    }
+
+    /** The number of attempts at the servers of an upstream since the earlier reading. */
+    long attempts(String upstream) {
+        return now.servers().keySet().stream()
+                .filter(key -> key.of().equals(upstream))
+                .mapToLong(key -> server(key).calls())
+                .sum();
+    }
+
+    long since(MeterKey counter) {
+        return now.since(counter, before);
+    }
+
+    /** The value of a gauge; NaN if there is none. */
+    double value(MeterKey gauge) {
+        return now.values().getOrDefault(gauge, Double.NaN);
+    }
+
+    /** The upstreams whose circuit breaker is open. */
+    List<String> openBreakers() {
+        return now.keys(FleetReading.BREAKER)
+                .filter(key -> value(key) == BREAKER_OPEN)
+                .map(MeterKey::subject)
+                .toList();
     }
 }

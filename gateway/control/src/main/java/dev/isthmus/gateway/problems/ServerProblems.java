@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.problems;
 
+import dev.isthmus.gateway.console.CallTotals;
+import dev.isthmus.gateway.console.SubjectKey;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
-import dev.isthmus.gateway.problems.MeterReading.ServerAttempts;
-import dev.isthmus.gateway.problems.MeterReading.ServerKey;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.oip.ModelRef;
@@ -55,16 +55,16 @@ final class ServerProblems {
     }
 
     /** Whether it has failed too many attempts since the earlier reading. */
-    static boolean failing(ServerAttempts attempts) {
-        return attempts.bad() >= FEWEST && attempts.share() >= NOTICED;
+    static boolean failing(CallTotals attempts) {
+        return attempts.bad() >= FEWEST && attempts.badShare() >= NOTICED;
     }
 
     /** How a server fails, as a part of a sentence. */
-    static String manner(ServerAttempts attempts) {
+    static String manner(CallTotals attempts) {
         if (attempts.failed() == 0) {
             return "answers with 5xx";
         }
-        return attempts.errors() == 0
+        return attempts.serverErrors() == 0
                 ? "gives no valid response (not reachable, too slow, or the connection is lost)"
                 : "answers with 5xx or gives no valid response";
     }
@@ -90,8 +90,8 @@ final class ServerProblems {
         });
     }
 
-    private ServerAttempts attempts(ReplicaStatus server) {
-        return search.now().attempts(ServerKey.of(server), search.before());
+    private CallTotals attempts(ReplicaStatus server) {
+        return search.server(SubjectKey.of(server));
     }
 
     private GatewayProblem down(String upstream, List<ReplicaStatus> servers) {
@@ -179,37 +179,39 @@ final class ServerProblems {
     }
 
     private @Nullable GatewayProblem failing(ReplicaStatus server, List<ReplicaStatus> servers) {
-        ServerAttempts attempts = attempts(server);
+        CallTotals attempts = attempts(server);
         if (!failing(attempts)) {
             return null;
         }
-        ServerAttempts others = others(server, servers);
-        String comparison = others.all() == 0
+        CallTotals others = others(server, servers);
+        String comparison = others.calls() == 0
                 ? ""
                 : " The other " + (servers.size() == 2 ? "server fails " : "servers fail ")
-                        + ProblemText.percent(others.share()) + ".";
+                        + ProblemText.percent(others.badShare()) + ".";
         return problem(
                 ProblemKind.SERVER_FAILING,
-                attempts.share() >= CRITICAL ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING,
+                attempts.badShare() >= CRITICAL ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING,
                 server,
-                attempts.share(),
+                attempts.badShare(),
                 "Server " + server.label() + " of upstream '" + server.upstream() + "' fails "
-                        + ProblemText.percent(attempts.share()) + " of its attempts.",
+                        + ProblemText.percent(attempts.badShare()) + " of its attempts.",
                 "It " + manner(attempts) + "." + comparison,
                 "Read the log of this server and the last errors on the page Servers, or remove it from the upstream.");
     }
 
-    private ServerAttempts others(ReplicaStatus server, List<ReplicaStatus> servers) {
-        return servers.stream()
+    private CallTotals others(ReplicaStatus server, List<ReplicaStatus> servers) {
+        CallTotals others = new CallTotals();
+        servers.stream()
                 .filter(other -> !other.label().equals(server.label()))
                 .map(this::attempts)
-                .reduce(ServerAttempts.NONE, ServerAttempts::plus);
+                .forEach(others::add);
+        return others;
     }
 
     /** Slower than its peers; a balancer that avoids it gives it few calls. */
     private @Nullable GatewayProblem slow(ReplicaStatus server, List<ReplicaStatus> servers) {
-        ServerAttempts own = attempts(server);
-        ServerAttempts others = others(server, servers);
+        CallTotals own = attempts(server);
+        CallTotals others = others(server, servers);
         if (own.answered() < FEWEST
                 || others.answered() < FEWEST_OF_OTHERS
                 || own.mean() < SLOWER * others.mean()
@@ -233,7 +235,7 @@ final class ServerProblems {
     /** Models that a server had, and another one still has. */
     private void addGone(List<ReplicaStatus> servers, List<GatewayProblem> found) {
         for (ReplicaStatus server : servers) {
-            Set<ModelRef> before = search.placed().getOrDefault(ServerKey.of(server), Set.of());
+            Set<ModelRef> before = search.placed().getOrDefault(SubjectKey.of(server), Set.of());
             server.models().forEach((model, ready) -> {
                 if (!ready && usable(server) && before.contains(model)) {
                     long others = servers.stream()

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.problems;
 
-import dev.isthmus.gateway.problems.MeterReading.CertificateKey;
+import dev.isthmus.gateway.console.FleetReading;
+import dev.isthmus.gateway.console.FleetReading.MeterKey;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
 import dev.isthmus.gateway.reload.LastReload;
@@ -38,13 +39,14 @@ final class StateProblems {
                 found.add(held(ramp));
             }
         }
-        search.now().certificates().forEach((certificate, until) -> {
+        search.now().keys(FleetReading.CERTIFICATE).forEach(certificate -> {
+            Instant until = Instant.ofEpochSecond((long) search.value(certificate));
             if (until.isBefore(search.time().plus(SOON))) {
                 found.add(certificate(certificate, until));
             }
         });
-        if (!search.now().lostStores().isEmpty()) {
-            found.add(search.now().recoveringStores().isEmpty() ? sharedStateLost() : sharedStateRecovering());
+        if (search.value(FleetReading.SHARED_UP) == 0) {
+            found.add(search.value(FleetReading.SHARED_RECOVERING) == 1 ? sharedStateRecovering() : sharedStateLost());
         }
         LastReload reload = gateway.lastReload();
         if (reload != null && reload.result() instanceof ReloadResult.Rejected rejected) {
@@ -115,23 +117,23 @@ final class StateProblems {
                 ProblemText.page("canary", "search", ramp.model()));
     }
 
-    private GatewayProblem certificate(CertificateKey certificate, Instant until) {
+    private GatewayProblem certificate(MeterKey certificate, Instant until) {
         boolean expired = until.isBefore(search.time());
         Map<String, String> subject = new LinkedHashMap<>();
-        subject.put("file", certificate.file());
-        subject.put("certificate", certificate.subject());
+        subject.put("file", certificate.subject());
+        subject.put("certificate", certificate.unit());
         return new GatewayProblem(
                 ProblemKind.CERTIFICATE,
                 expired ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING,
                 subject,
                 expired ? until : null,
                 null,
-                "Certificate '" + certificate.subject() + "' in " + certificate.file()
+                "Certificate '" + certificate.unit() + "' in " + certificate.subject()
                         + (expired ? " has expired." : " expires " + in(until) + "."),
                 (expired ? "It was valid until " : "It is valid until ") + until.truncatedTo(ChronoUnit.SECONDS)
                         + ". Clients and servers refuse connections with an expired certificate.",
                 "Replace the file. The gateway reads it again by itself, without a restart.",
-                "openssl x509 -noout -subject -dates -in " + ProblemText.argument(certificate.file()),
+                "openssl x509 -noout -subject -dates -in " + ProblemText.argument(certificate.subject()),
                 ProblemText.page("configuration"));
     }
 

@@ -1,7 +1,8 @@
 package dev.isthmus.gateway.problems;
 
-import dev.isthmus.gateway.problems.MeterReading.CallerCalls;
-import dev.isthmus.gateway.problems.MeterReading.CounterKey;
+import dev.isthmus.gateway.console.CallTotals;
+import dev.isthmus.gateway.console.FleetReading;
+import dev.isthmus.gateway.console.FleetReading.MeterKey;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -40,8 +41,8 @@ final class TrafficProblems {
 
     void addTo(List<GatewayProblem> found) {
         search.now().models().keySet().forEach(model -> add(mistakes(model), found));
-        subjects(MeterReading.RETRIES).forEach(upstream -> add(retries(upstream), found));
-        subjects(MeterReading.CACHE).forEach(model -> add(misses(model), found));
+        subjects(FleetReading.RETRIES).forEach(upstream -> add(retries(upstream), found));
+        subjects(FleetReading.CACHE).forEach(model -> add(misses(model), found));
         add(busy(), found);
     }
 
@@ -52,19 +53,16 @@ final class TrafficProblems {
     }
 
     private Set<String> subjects(String meter) {
-        return search.now().counters().keySet().stream()
-                .filter(key -> key.meter().equals(meter))
-                .map(CounterKey::subject)
-                .collect(Collectors.toCollection(TreeSet::new));
+        return search.now().keys(meter).map(MeterKey::subject).collect(Collectors.toCollection(TreeSet::new));
     }
 
     private @Nullable GatewayProblem mistakes(String model) {
-        long mistakes = search.now().mistakes(model, search.before());
-        double share = share(mistakes, search.now().calls(model, search.before()));
+        long mistakes = search.model(model).mistakes();
+        double share = share(mistakes, search.model(model).calls());
         if (mistakes < FEWEST || share < MISTAKEN) {
             return null;
         }
-        String callers = callers(search, CallerCalls::failed);
+        String callers = callers(search, CallTotals::failed);
         return problem(
                 ProblemKind.CLIENT_MISTAKES,
                 Map.of("model", model),
@@ -81,26 +79,25 @@ final class TrafficProblems {
     /**
      * The callers with the most calls of a kind since the earlier reading, for a sentence; empty if nobody is known.
      */
-    static String callers(ProblemSearch search, ToLongFunction<CallerCalls> kind) {
-        Map<String, CallerCalls> before = search.before().callers();
-        return search.now().callers().entrySet().stream()
-                .map(each -> Map.entry(each.getKey(), each.getValue().since(before.get(each.getKey()))))
+    static String callers(ProblemSearch search, ToLongFunction<CallTotals> kind) {
+        return search.now().callers().keySet().stream()
+                .map(each -> Map.entry(each, search.caller(each)))
                 .filter(each -> kind.applyAsLong(each.getValue()) > 0)
                 .sorted(Comparator.comparingLong(
-                        (Map.Entry<String, CallerCalls> each) -> -kind.applyAsLong(each.getValue())))
+                        (Map.Entry<String, CallTotals> each) -> -kind.applyAsLong(each.getValue())))
                 .limit(CALLERS)
                 .map(each ->
                         "'" + each.getKey() + "' (" + number(kind.applyAsLong(each.getValue()), each.getValue()) + ")")
                 .collect(Collectors.joining(", "));
     }
 
-    private static String number(long calls, CallerCalls of) {
-        return (calls == of.all() ? "" : calls + " of ") + ProblemText.plural(of.all(), "call");
+    private static String number(long calls, CallTotals of) {
+        return (calls == of.calls() ? "" : calls + " of ") + ProblemText.plural(of.calls(), "call");
     }
 
     private @Nullable GatewayProblem retries(String upstream) {
-        long retries = count(search.now(), search.before(), MeterReading.RETRIES, upstream, Set.of());
-        double share = share(retries, search.now().attempts(upstream, search.before()));
+        long retries = count(search.now(), search.before(), FleetReading.RETRIES, upstream, Set.of());
+        double share = share(retries, search.attempts(upstream));
         if (retries < FEWEST || share < RETRIED) {
             return null;
         }
@@ -116,11 +113,10 @@ final class TrafficProblems {
     }
 
     private String reasons(String upstream) {
-        return search.now().counters().keySet().stream()
-                .filter(key -> key.meter().equals(MeterReading.RETRIES)
-                        && key.subject().equals(upstream))
-                .filter(key -> search.now().since(key, search.before()) > 0)
-                .map(key -> key.unit() + " " + search.now().since(key, search.before()))
+        return search.now()
+                .keys(FleetReading.RETRIES)
+                .filter(key -> key.subject().equals(upstream) && search.since(key) > 0)
+                .map(key -> key.unit() + " " + search.since(key))
                 .sorted()
                 .collect(Collectors.joining(", "));
     }
@@ -128,10 +124,10 @@ final class TrafficProblems {
     private @Nullable GatewayProblem misses(String model) {
         Set<String> hits = Set.of("hit", "collapsed");
         Set<String> lookups = Set.of("hit", "collapsed", "miss");
-        long all = count(search.now(), search.before(), MeterReading.CACHE, model, lookups);
-        long earlier = count(search.before(), MeterReading.EMPTY, MeterReading.CACHE, model, lookups);
-        double share = share(count(search.now(), search.before(), MeterReading.CACHE, model, hits), all);
-        double usual = share(count(search.before(), MeterReading.EMPTY, MeterReading.CACHE, model, hits), earlier);
+        long all = count(search.now(), search.before(), FleetReading.CACHE, model, lookups);
+        long earlier = count(search.before(), FleetReading.EMPTY, FleetReading.CACHE, model, lookups);
+        double share = share(count(search.now(), search.before(), FleetReading.CACHE, model, hits), all);
+        double usual = share(count(search.before(), FleetReading.EMPTY, FleetReading.CACHE, model, hits), earlier);
         if (all < FEWEST || earlier < FEWEST || usual < CACHED || share > LEFT * usual) {
             return null;
         }
@@ -149,9 +145,9 @@ final class TrafficProblems {
     }
 
     /** @param units what is counted; empty for all */
-    private static long count(MeterReading now, MeterReading before, String meter, String subject, Set<String> units) {
-        return now.counters().keySet().stream()
-                .filter(key -> key.meter().equals(meter) && key.subject().equals(subject))
+    private static long count(FleetReading now, FleetReading before, String meter, String subject, Set<String> units) {
+        return now.keys(meter)
+                .filter(key -> key.subject().equals(subject))
                 .filter(key -> units.isEmpty() || units.contains(key.unit()))
                 .mapToLong(key -> now.since(key, before))
                 .sum();
@@ -164,8 +160,8 @@ final class TrafficProblems {
     }
 
     private static double late(ProblemSearch search) {
-        long tasks = search.now().since(MeterReading.TASKS, search.before());
-        long millis = search.now().since(MeterReading.TASK_MILLIS, search.before());
+        long tasks = search.since(FleetReading.TASKS);
+        long millis = search.since(FleetReading.TASK_MILLIS);
         return tasks < FEWEST ? 0 : millis / 1000.0 / tasks;
     }
 

@@ -2,10 +2,12 @@ package dev.isthmus.gateway.problems;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.console.TrafficHistory;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.peers.PeerFindings;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -19,7 +21,8 @@ class ProblemReportTest {
     private final Map<String, List<String>> drift = new TreeMap<>();
     private Instant time = START;
     private final ProblemReport report = new ProblemReport(
-            metrics.registry(),
+            new TrafficHistory(
+                    metrics.registry(), GatewayConfig::embedded, () -> 0, System::nanoTime, InstantSource.system()),
             () -> new GatewaySnapshot(
                     GatewayConfig.embedded(),
                     null,

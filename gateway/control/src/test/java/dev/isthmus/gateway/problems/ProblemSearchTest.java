@@ -6,10 +6,11 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.console.FleetReading;
+import dev.isthmus.gateway.console.SubjectKey;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.peers.PeerFindings;
-import dev.isthmus.gateway.problems.MeterReading.ServerKey;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
 import dev.isthmus.gateway.reload.LastReload;
@@ -53,12 +54,12 @@ class ProblemSearchTest {
 
     private final ProcessMetrics metrics = new ProcessMetrics("test", "test");
     private final MeterRegistry registry = metrics.registry();
-    private final MeterReading before = MeterReading.of(registry);
+    private final FleetReading before = FleetReading.of(registry, 0);
     /** Meters do not keep what they read. */
     private final List<LongAdder> counters = new ArrayList<>();
 
     private final List<ReplicaStatus> servers = new ArrayList<>();
-    private final Map<ServerKey, Set<ModelRef>> placed = new HashMap<>();
+    private final Map<SubjectKey, Set<ModelRef>> placed = new HashMap<>();
     private final Map<String, Boolean> models = new LinkedHashMap<>();
     private final Map<String, List<String>> drift = new LinkedHashMap<>();
     private final List<RampReport> ramps = new ArrayList<>();
@@ -122,7 +123,7 @@ class ProblemSearchTest {
                 Map.of("models", Map.of(MODEL, model), "defaultUpstream", "u", "upstreams", Map.of("u", upstream)));
         GatewaySnapshot snapshot =
                 new GatewaySnapshot(config, obstacle, servers, models, drift, ramps, reload, PeerFindings.NONE);
-        return new ProblemSearch(snapshot, placed, before, MeterReading.of(registry), NOW).problems();
+        return new ProblemSearch(snapshot, placed, before, FleetReading.of(registry, 0), NOW).problems();
     }
 
     private GatewayProblem only(ProblemKind kind) {
@@ -280,7 +281,7 @@ class ProblemSearchTest {
         servers.add(with("a:1", true));
         servers.add(with("b:1", false));
         assertThat(problems()).isEmpty();
-        placed.put(new ServerKey("u", "b:1"), Set.of(ModelRef.of(MODEL)));
+        placed.put(new SubjectKey("u", "b:1"), Set.of(ModelRef.of(MODEL)));
         GatewayProblem problem = only(ProblemKind.MODEL_GONE);
         assertThat(problem.text()).isEqualTo("Model 'score' is not ready any more on server b:1 of upstream 'u'.");
         assertThat(problem.cause()).endsWith("Calls go to 1 other server that has it.");
@@ -314,12 +315,12 @@ class ProblemSearchTest {
     void cacheWithFewerHitsThanBefore_isAProblem() {
         count("isthmus.cache.requests", 800, "model", MODEL, "result", "hit");
         count("isthmus.cache.requests", 200, "model", MODEL, "result", "miss");
-        MeterReading earlier = MeterReading.of(registry);
+        FleetReading earlier = FleetReading.of(registry, 0);
         count("isthmus.cache.requests", 10, "model", MODEL, "result", "hit");
         count("isthmus.cache.requests", 90, "model", MODEL, "result", "miss");
         GatewaySnapshot snapshot = new GatewaySnapshot(
                 GatewayConfig.embedded(), null, servers, models, drift, ramps, null, PeerFindings.NONE);
-        assertThat(new ProblemSearch(snapshot, placed, earlier, MeterReading.of(registry), NOW).problems())
+        assertThat(new ProblemSearch(snapshot, placed, earlier, FleetReading.of(registry, 0), NOW).problems())
                 .singleElement()
                 .satisfies(problem -> {
                     assertThat(problem.kind()).isEqualTo(ProblemKind.CACHE_MISSES);
@@ -385,10 +386,10 @@ class ProblemSearchTest {
         ready("a:1");
         calls("INTERNAL", 100);
         attempts("a:1", "error", 100);
-        MeterReading after = MeterReading.of(registry);
+        FleetReading after = FleetReading.of(registry, 0);
         GatewaySnapshot snapshot = new GatewaySnapshot(
                 GatewayConfig.embedded(), null, servers, models, drift, ramps, null, PeerFindings.NONE);
-        assertThat(new ProblemSearch(snapshot, placed, after, MeterReading.of(registry), NOW).problems())
+        assertThat(new ProblemSearch(snapshot, placed, after, FleetReading.of(registry, 0), NOW).problems())
                 .isEmpty();
     }
 

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import java.util.List;
-import java.util.Map;
 
 /** What became of a call, by its request id. */
 final class CallCommand extends RemoteCommand {
@@ -23,14 +23,19 @@ final class CallCommand extends RemoteCommand {
     }
 
     private static void print(JsonNode call, Console console) {
-        TextTable table = new TextTable("FIELD", "VALUE");
-        for (Map.Entry<String, JsonNode> field : call.properties()) {
-            JsonNode value = field.getValue();
-            String text = value.isContainerNode() ? value.toString() : value.asText();
-            if (!text.isEmpty() && !field.getKey().equals("number")) {
-                table.row(field.getKey(), text.replaceAll("\\p{Cntrl}", "?"));
-            }
-        }
-        table.print(console.out());
+        TextTable.print(
+                console.out(),
+                "FIELD=field, VALUE=value",
+                call.properties().stream()
+                        .filter(field -> !field.getKey().equals("number"))
+                        .map(field -> JsonNodeFactory.instance
+                                .objectNode()
+                                .put("field", field.getKey())
+                                .put("value", text(field.getValue())))
+                        .filter(row -> !row.path("value").asText().isEmpty()));
+    }
+
+    private static String text(JsonNode value) {
+        return value.isContainerNode() ? value.toString() : value.asText();
     }
 }

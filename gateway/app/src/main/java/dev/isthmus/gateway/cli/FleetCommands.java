@@ -6,42 +6,57 @@ import java.util.Comparator;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.StringJoiner;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.commons.cli.Option;
 
 /** The commands that show what a running gateway knows of its servers and models. */
 final class FleetCommands {
     private FleetCommands() {}
 
-    private static String yes(JsonNode node) {
-        return node.asBoolean() ? "yes" : "no";
+    /**
+     * A command that prints a table.
+     *
+     * @param columns as {@link TextTable#print} takes them
+     * @param rows the elements of the document
+     */
+    private static RemoteCommand table(
+            String name, String description, String path, String columns, Function<JsonNode, Stream<ObjectNode>> rows) {
+        return new RemoteCommand(
+                name,
+                description,
+                path,
+                (document, console) -> TextTable.print(console.out(), columns, rows.apply(document)));
+    }
+
+    static Stream<ObjectNode> objects(JsonNode list) {
+        return list.valueStream().map(ObjectNode.class::cast);
+    }
+
+    private static String ratio(Object part, JsonNode all) {
+        return part + "/" + all.size();
     }
 
     /** Lists the servers and their health. */
     static RemoteCommand servers() {
-        return new RemoteCommand(
+        return table(
                 "servers",
                 "Lists the servers of a running gateway, with their health and the reason if they are not ready.",
                 "/servers",
-                FleetCommands::servers);
+                "UPSTREAM=upstream, SERVER=server, READY=ready, EJECTED=ejected, MODELS=models, DIALECT=dialect,"
+                        + " REASON=reason",
+                document -> objects(document.path("servers"))
+                        .map(server -> server.put("models", models(server.path("models")))
+                                .put("dialect", dialect(server))));
     }
 
-    private static void servers(JsonNode document, Console console) {
-        TextTable table = new TextTable("UPSTREAM", "SERVER", "READY", "EJECTED", "MODELS", "DIALECT", "REASON");
-        for (JsonNode server : document.path("servers")) {
-            int ready = 0;
-            for (JsonNode model : server.path("models")) {
-                ready += model.path("ready").asBoolean() ? 1 : 0;
-            }
-            table.row(
-                    server.path("upstream").asText(),
-                    server.path("server").asText(),
-                    yes(server.path("ready")),
-                    yes(server.path("ejected")),
-                    ready + "/" + server.path("models").size(),
-                    dialect(server),
-                    server.path("reason").asText());
-        }
-        table.print(console.out());
+    private static String models(JsonNode models) {
+        return ratio(
+                models.valueStream()
+                        .filter(model -> model.path("ready").asBoolean())
+                        .count(),
+                models);
     }
 
     /** The dialect, and what it follows from. */
@@ -114,131 +129,85 @@ final class FleetCommands {
 
     /** Lists the last errors of calls, by server. */
     static RemoteCommand errors() {
-        return new RemoteCommand(
+        return table(
                 "errors",
                 "Lists the last errors of calls to each server, the newest first. Needs the admin token.",
                 "/debug/errors?limit=5",
-                FleetCommands::errors);
-    }
-
-    private static void errors(JsonNode document, Console console) {
-        TextTable table = new TextTable("UPSTREAM", "SERVER", "ERRORS", "MODEL", "REQUEST ID", "ERROR");
-        for (JsonNode server : document.path("servers")) {
-            for (JsonNode error : server.path("last")) {
-                table.row(
-                        line(server.path("upstream")),
-                        line(server.path("server")),
-                        server.path("errors").asText(),
-                        line(error.path("route")),
-                        line(error.path("request_id")),
-                        error(error));
-            }
-        }
-        table.print(console.out());
+                "UPSTREAM=upstream, SERVER=server, ERRORS=errors, MODEL=route, REQUEST ID=request_id, ERROR=error",
+                document -> objects(document.path("servers"))
+                        .flatMap(server -> objects(server.path("last"))
+                                .map(error -> error.put("error", error(error)).setAll(server))));
     }
 
     /** Lists where servers of a model describe it differently. */
     static RemoteCommand drift() {
-        return new RemoteCommand(
-                "drift", "Lists where the servers of a model describe it differently.", "/drift", FleetCommands::drift);
-    }
-
-    private static void drift(JsonNode document, Console console) {
-        TextTable table = new TextTable("MODEL", "UPSTREAM", "SERVER", "KIND", "SUBJECT", "MERGED", "SAID");
-        for (JsonNode model : document.path("models")) {
-            for (JsonNode difference : model.path("drift")) {
-                table.row(
-                        line(model.path("name")),
-                        line(difference.path("upstream")),
-                        line(difference.path("server")),
-                        line(difference.path("kind")),
-                        line(difference.path("subject")),
-                        line(difference.path("merged")),
-                        line(difference.path("said")));
-            }
-        }
-        table.print(console.out());
+        return table(
+                "drift",
+                "Lists where the servers of a model describe it differently.",
+                "/drift",
+                "MODEL=model, UPSTREAM=upstream, SERVER=server, KIND=kind, SUBJECT=subject, MERGED=merged, SAID=said",
+                document -> objects(document.path("models"))
+                        .flatMap(model ->
+                                objects(model.path("drift")).map(each -> each.set("model", model.path("name")))));
     }
 
     /** Lists what the caches keep. */
     static RemoteCommand cache() {
-        return new RemoteCommand(
+        return table(
                 "cache",
                 "Lists what the caches of a running gateway keep, and how many requests they answered.",
                 "/cache",
-                FleetCommands::cache);
-    }
-
-    private static void cache(JsonNode document, Console console) {
-        TextTable table = new TextTable("MODEL", "RESPONSES", "BYTES", "MAX BYTES", "HIT", "MISS", "COLLAPSED");
-        for (JsonNode model : document.path("models")) {
-            table.row(
-                    line(model.path("model")),
-                    model.path("entries").asText(),
-                    model.path("bytes").asText(),
-                    model.path("max_bytes").asText(),
-                    model.path("hit").asText(),
-                    model.path("miss").asText(),
-                    model.path("collapsed").asText());
-        }
-        table.print(console.out());
+                "MODEL=model, RESPONSES=entries, BYTES=bytes, MAX BYTES=max_bytes, HIT=hit, MISS=miss,"
+                        + " COLLAPSED=collapsed",
+                document -> objects(document.path("models")));
     }
 
     /** Lists the gateways of a deployment. */
     static RemoteCommand gateways() {
-        return new RemoteCommand(
+        return table(
                 "gateways",
                 "Lists the gateways that a running gateway knows, with their versions and configurations.",
                 "/gateways",
-                FleetCommands::gateways);
+                "GATEWAY=name, STATE=shown, VERSION=version, CONFIGURATION=configuration, CALLS=calls,"
+                        + " DIFFERS=differs, REASON=reason",
+                document -> objects(document.path("gateways")).map(FleetCommands::gateway));
     }
 
-    private static void gateways(JsonNode document, Console console) {
-        TextTable table = new TextTable("GATEWAY", "STATE", "VERSION", "CONFIGURATION", "CALLS", "DIFFERS", "REASON");
-        for (JsonNode gateway : document.path("gateways")) {
-            boolean reached = gateway.path("reached").asBoolean();
-            boolean ready = gateway.path("ready").asBoolean();
-            StringJoiner differences = new StringJoiner(", ");
-            if (gateway.path("other_version").asBoolean()) {
-                differences.add("version");
-            }
-            gateway.path("differs_in").forEach(section -> differences.add(line(section)));
-            table.row(
-                    line(gateway.path("name")),
-                    !reached ? "not reached" : ready ? "serving" : "not ready",
-                    reached ? line(gateway.path("version")) : "-",
-                    reached ? line(gateway.path("configuration")) : "-",
-                    reached ? gateway.path("calls").asText() : "-",
-                    differences.toString(),
-                    !reached ? line(gateway.path("failure")) : ready ? "" : line(gateway.path("state")));
+    private static ObjectNode gateway(ObjectNode gateway) {
+        StringJoiner differences = new StringJoiner(", ");
+        if (gateway.path("other_version").asBoolean()) {
+            differences.add("version");
         }
-        table.print(console.out());
+        gateway.path("differs_in").forEach(section -> differences.add(line(section)));
+        gateway.put("differs", differences.toString());
+        if (!gateway.path("reached").asBoolean()) {
+            return gateway.put("shown", "not reached")
+                    .put("version", "-")
+                    .put("configuration", "-")
+                    .put("calls", "-")
+                    .set("reason", gateway.path("failure"));
+        }
+        return gateway.path("ready").asBoolean()
+                ? gateway.put("shown", "serving")
+                : gateway.put("shown", "not ready").set("reason", gateway.path("state"));
     }
 
     /** Lists what operators, callers and the gateway itself have changed. */
     static RemoteCommand audit() {
-        return new RemoteCommand(
+        return table(
                 "audit",
                 "Lists who has changed what in a running gateway, the last changes first. Needs the admin token.",
                 "/audit",
-                FleetCommands::audit);
+                "TIME=time, WHO=who, FROM=from, ACTION=action, SUBJECT=subject, BEFORE=before, AFTER=after",
+                document -> objects(document.path("entries")).map(FleetCommands::entry));
     }
 
-    private static void audit(JsonNode document, Console console) {
-        TextTable table = new TextTable("TIME", "WHO", "FROM", "ACTION", "SUBJECT", "BEFORE", "AFTER");
-        for (JsonNode entry : document.path("entries")) {
-            boolean done = entry.path("done").asBoolean();
-            table.row(
-                    entry.path("time").asText(),
-                    line(entry.path("who"))
-                            + (entry.path("issuer").asText().isEmpty() ? "" : " (" + line(entry.path("issuer")) + ")"),
-                    line(entry.path("from")),
-                    line(entry.path("action")),
-                    line(entry.path("subject")),
-                    line(entry.path("before")),
-                    done ? line(entry.path("after")) : "not done: " + line(entry.path("failure")));
-        }
-        table.print(console.out());
+    private static ObjectNode entry(ObjectNode entry) {
+        String issuer = entry.path("issuer").asText();
+        entry.put("who", entry.path("who").asText() + (issuer.isEmpty() ? "" : " (" + issuer + ")"));
+        return entry.path("done").asBoolean()
+                ? entry
+                : entry.put("after", "not done: " + entry.path("failure").asText());
     }
 
     /** A text of one line: names of models and servers are those of others. */
@@ -256,31 +225,28 @@ final class FleetCommands {
     }
 
     private static void models(JsonNode document, Console console) {
-        TextTable table = new TextTable("MODEL", "VERSION", "STATE", "SERVERS", "REASON");
-        for (JsonNode model : document.path("models")) {
-            StringJoiner servers = new StringJoiner(", ");
-            for (JsonNode server : model.path("servers")) {
-                servers.add(server.path("upstream").asText() + " "
-                        + server.path("server").asText());
-            }
-            table.row(
-                    model.path("name").asText(),
-                    model.path("version").asText(),
-                    model.path("state").asText(),
-                    servers.toString(),
-                    model.path("reason").asText());
-        }
-        table.print(console.out());
+        TextTable.print(
+                console.out(),
+                "MODEL=name, VERSION=version, STATE=state, SERVERS=servers, REASON=reason",
+                objects(document.path("models"))
+                        .map(model -> model.put(
+                                "servers",
+                                model.path("servers")
+                                        .valueStream()
+                                        .map(FleetCommands::place)
+                                        .collect(Collectors.joining(", ")))));
         for (JsonNode failure : document.path("failures")) {
             console.err()
-                    .println("not listed: upstream "
-                            + failure.path("upstream").asText() + " "
-                            + failure.path("server").asText() + ": "
+                    .println("not listed: upstream " + place(failure) + ": "
                             + failure.path("reason").asText());
         }
         if (document.path("cut").asBoolean()) {
             console.err().println("the list is longer than a gateway keeps");
         }
+    }
+
+    private static String place(JsonNode server) {
+        return server.path("upstream").asText() + " " + server.path("server").asText();
     }
 
     /** Whether the gateway accepts traffic. */
@@ -310,32 +276,26 @@ final class FleetCommands {
 
     /** Lists the shadows and their comparisons. */
     static RemoteCommand shadows() {
-        return new RemoteCommand(
+        return table(
                 "shadows",
                 "Lists the shadows of a running gateway, with the differences that were found.",
                 "/shadows",
-                FleetCommands::shadows);
+                "MODEL=model, SHADOW=shadow, ANSWERED=answered, FAILED=failed, EQUAL=equal, DIFFERENT=different,"
+                        + " WORST=worst_difference, LAST MISMATCH=last_mismatch",
+                document -> objects(document).map(FleetCommands::shadow));
     }
 
-    private static void shadows(JsonNode document, Console console) {
-        TextTable table =
-                new TextTable("MODEL", "SHADOW", "ANSWERED", "FAILED", "EQUAL", "DIFFERENT", "WORST", "LAST MISMATCH");
-        for (JsonNode shadow : document) {
-            JsonNode requests = shadow.path("requests");
-            JsonNode comparisons = shadow.path("comparisons");
-            table.row(
-                    shadow.path("model").asText(),
-                    shadow.path("shadow").asText(),
-                    requests.path("answered").asText(),
-                    Long.toString(requests.path("failed").asLong()
-                            + requests.path("timeout").asLong()
-                            + requests.path("dropped").asLong()),
-                    comparisons.path("equal").asText(),
-                    comparisons.path("different").asText(),
-                    shadow.path("worst_difference").asText(),
-                    shadow.path("last_mismatch").asText());
-        }
-        table.print(console.out());
+    private static ObjectNode shadow(ObjectNode shadow) {
+        JsonNode requests = shadow.path("requests");
+        JsonNode comparisons = shadow.path("comparisons");
+        return shadow.put("answered", requests.path("answered").asText())
+                .put(
+                        "failed",
+                        Stream.of("failed", "timeout", "dropped")
+                                .mapToLong(each -> requests.path(each).asLong())
+                                .sum())
+                .put("equal", comparisons.path("equal").asText())
+                .put("different", comparisons.path("different").asText());
     }
 
     /** The ramps and their steps. */
@@ -369,20 +329,15 @@ final class FleetCommands {
         }
 
         private static void print(JsonNode document, Console console) {
-            TextTable table =
-                    new TextTable("MODEL", "TARGET", "STATE", "SHARE", "STEP", "ANSWERED", "ERRORS", "REASON");
-            for (JsonNode ramp : document) {
-                table.row(
-                        ramp.path("model").asText(),
-                        ramp.path("target").asText(),
-                        ramp.path("state").asText(),
-                        percent(ramp.path("share")),
-                        ramp.path("step").asText() + "/" + ramp.path("steps").size(),
-                        ramp.path("step_answered").asText(),
-                        percent(ramp.path("step_error_rate")),
-                        ramp.path("reason").asText() + held(ramp));
-            }
-            table.print(console.out());
+            TextTable.print(
+                    console.out(),
+                    "MODEL=model, TARGET=target, STATE=state, SHARE=share, STEP=step, ANSWERED=step_answered,"
+                            + " ERRORS=errors, REASON=reason",
+                    objects(document)
+                            .map(ramp -> ramp.put("share", percent(ramp.path("share")))
+                                    .put("step", ratio(ramp.path("step").asText(), ramp.path("steps")))
+                                    .put("errors", percent(ramp.path("step_error_rate")))
+                                    .put("reason", ramp.path("reason").asText() + held(ramp))));
         }
 
         private static String held(JsonNode ramp) {

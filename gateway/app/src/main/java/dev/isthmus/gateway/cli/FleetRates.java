@@ -4,154 +4,99 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.isthmus.gateway.cli.FleetSample.ModelCounters;
-import dev.isthmus.gateway.cli.FleetSample.ServerCounters;
-import dev.isthmus.gateway.metrics.HistogramQuantile;
+import dev.isthmus.gateway.console.CallTotals;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
-import java.util.NavigableMap;
-import java.util.TreeMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/**
- * What happened between two samples.
- *
- * @param seconds between them
- * @param models the busiest first
- * @param servers in the gateway's order
- */
-record FleetRates(double seconds, List<ModelRates> models, List<ServerRates> servers) {
+/** What happened between two samples. Only inferences count. */
+final class FleetRates {
     private static final double MILLIS = 1000;
 
-    FleetRates {
-        models = List.copyOf(models);
-        servers = List.copyOf(servers);
-    }
+    private FleetRates() {}
 
     /**
-     * One route.
+     * What a gateway has counted at one moment.
      *
-     * @param calls per second
-     * @param failed per second, because of a server or the gateway
-     * @param rejected per second, because of the client
-     * @param p50 the latency that half of the successful calls did not exceed, in seconds; NaN without calls
-     * @param underWay calls at the second sample
+     * @param nanos on the scale of {@link System#nanoTime()}
+     * @param models the document {@code /console/totals}
+     * @param servers the document {@code /servers}
      */
-    record ModelRates(
-            String model, double calls, double failed, double rejected, double p50, double p99, double underWay) {}
+    record FleetSample(long nanos, JsonNode models, JsonNode servers) {}
 
     /**
-     * One server.
-     *
-     * @param tries per second
-     * @param failed tries per second, without a valid response
-     * @param errors tries per second, answered with a 5xx status
-     * @param health as the gateway has it
+     * The rates from one sample to the next, of models, the busiest first, and of servers, in the gateway's order.
+     * Counters that fell, as after a restart, count from 0.
      */
-    record ServerRates(double tries, double failed, double errors, double underWay, JsonNode health) {}
-
-    /** The rates from one sample to the next; counters that fell, as after a restart, count from 0. */
-    static FleetRates between(FleetSample before, FleetSample after) {
+    static ObjectNode between(FleetSample before, FleetSample after) {
         double seconds = Math.max(1, after.nanos() - before.nanos()) / (double) TimeUnit.SECONDS.toNanos(1);
-        List<ModelRates> models = new ArrayList<>();
-        after.models().forEach((name, now) -> {
-            ModelCounters then = before.models().getOrDefault(name, new ModelCounters());
-            models.add(model(name, then, now, seconds));
-        });
-        models.sort(Comparator.comparingDouble(ModelRates::calls).reversed().thenComparing(ModelRates::model));
-        List<ServerRates> servers = new ArrayList<>();
-        for (JsonNode health : after.document().path("servers")) {
-            String key = FleetSample.server(
-                    health.path("upstream").asText(), health.path("server").asText());
-            ServerCounters now = after.servers().getOrDefault(key, new ServerCounters());
-            ServerCounters then = before.servers().getOrDefault(key, new ServerCounters());
-            servers.add(new ServerRates(
-                    grown(then.tries, now.tries) / seconds,
-                    grown(then.failed, now.failed) / seconds,
-                    grown(then.errors, now.errors) / seconds,
-                    now.underWay,
-                    health));
+        ObjectNode rates = JsonNodeFactory.instance.objectNode().put("seconds", seconds);
+        List<ObjectNode> models = new ArrayList<>();
+        Map<JsonNode, JsonNode> earlier = byName(before.models().path("models"), "model");
+        for (JsonNode now : after.models().path("models")) {
+            JsonNode then = earlier.get(key(now, "model"));
+            CallTotals calls = CallTotals.of(now).grownSince(then == null ? null : CallTotals.of(then));
+            String name = now.path("model").asText();
+            models.add(model(name, calls, seconds)
+                    .put(
+                            "in_flight",
+                            after.models().path("in_flight").path(name).asDouble()));
         }
-        return new FleetRates(seconds, models, servers);
-    }
-
-    private static ModelRates model(String name, ModelCounters then, ModelCounters now, double seconds) {
-        NavigableMap<Double, Double> buckets = new TreeMap<>();
-        now.buckets.forEach((bound, count) -> buckets.put(bound, grown(then.buckets.getOrDefault(bound, 0.0), count)));
-        double sum = grown(then.seconds, now.seconds);
-        return new ModelRates(
-                name,
-                grown(then.calls, now.calls) / seconds,
-                grown(then.failed, now.failed) / seconds,
-                grown(then.rejected, now.rejected) / seconds,
-                quantile(buckets, sum, now.longest, 0.5),
-                quantile(buckets, sum, now.longest, 0.99),
-                now.underWay);
-    }
-
-    private static double grown(double before, double after) {
-        return after < before ? after : after - before;
-    }
-
-    /**
-     * By {@link HistogramQuantile}.
-     *
-     * @param buckets cumulative counts by upper bound, in seconds
-     * @param sum of the seconds
-     * @param longest of the seconds
-     */
-    static double quantile(NavigableMap<Double, Double> buckets, double sum, double longest, double share) {
-        double count = buckets.isEmpty() ? 0 : buckets.lastEntry().getValue();
-        NavigableMap<Double, Double> finite = buckets.headMap(Double.POSITIVE_INFINITY, false);
-        double[] bounds = finite.keySet().stream().mapToDouble(each -> each).toArray();
-        double[] within = finite.values().stream().mapToDouble(each -> each).toArray();
-        return HistogramQuantile.of(share, bounds, within, count, sum, longest);
-    }
-
-    /** The sum of all models. */
-    ModelRates total() {
-        double calls = 0;
-        double failed = 0;
-        double rejected = 0;
-        double underWay = 0;
-        for (ModelRates each : models) {
-            calls += each.calls();
-            failed += each.failed();
-            rejected += each.rejected();
-            underWay += each.underWay();
+        models.sort(Comparator.comparing(
+                        (ObjectNode each) -> each.path("requests_per_second").asDouble())
+                .reversed()
+                .thenComparing(each -> each.path("model").asText()));
+        rates.putArray("models").addAll(models);
+        ArrayNode servers = rates.putArray("servers");
+        earlier = byName(before.servers().path("servers"), "upstream", "server");
+        for (JsonNode now : after.servers().path("servers")) {
+            JsonNode then = earlier.getOrDefault(key(now, "upstream", "server"), JsonNodeFactory.instance.objectNode());
+            servers.addObject()
+                    .put("upstream", now.path("upstream").asText())
+                    .put("server", now.path("server").asText())
+                    .put("ready", now.path("ready").asBoolean())
+                    .put("ejected", now.path("ejected").asBoolean())
+                    .put("reason", now.path("reason").asText())
+                    .put("requests_per_second", grown(then, now, "calls") / seconds)
+                    .put("failed_per_second", grown(then, now, "failed") / seconds)
+                    .put("errors_per_second", grown(then, now, "server_errors") / seconds)
+                    .put("in_flight", now.path("in_flight").asDouble());
         }
-        return new ModelRates("", calls, failed, rejected, Double.NaN, Double.NaN, underWay);
+        return rates;
     }
 
-    /** The rates as JSON. */
-    ObjectNode document() {
-        ObjectNode json = JsonNodeFactory.instance.objectNode().put("seconds", seconds);
-        ArrayNode all = json.putArray("models");
-        for (ModelRates model : models) {
-            ObjectNode node = all.addObject()
-                    .put("model", model.model())
-                    .put("requests_per_second", model.calls())
-                    .put("failed_per_second", model.failed())
-                    .put("rejected_per_second", model.rejected())
-                    .put("in_flight", model.underWay());
-            if (!Double.isNaN(model.p50())) {
-                node.put("p50_ms", model.p50() * MILLIS).put("p99_ms", model.p99() * MILLIS);
-            }
+    private static ObjectNode model(String name, CallTotals calls, double seconds) {
+        ObjectNode model = JsonNodeFactory.instance
+                .objectNode()
+                .put("model", name)
+                .put("requests_per_second", calls.calls() / seconds)
+                .put("failed_per_second", calls.serverErrors() / seconds)
+                .put("rejected_per_second", calls.clientErrors() / seconds);
+        return calls.answered() == 0
+                ? model
+                : model.put("p50_ms", calls.percentile(0.5) * MILLIS).put("p99_ms", calls.percentile(0.99) * MILLIS);
+    }
+
+    private static Map<JsonNode, JsonNode> byName(JsonNode list, String... names) {
+        Map<JsonNode, JsonNode> all = new HashMap<>();
+        list.forEach(each -> all.put(key(each, names), each));
+        return all;
+    }
+
+    private static JsonNode key(JsonNode node, String... names) {
+        ArrayNode key = JsonNodeFactory.instance.arrayNode();
+        for (String name : names) {
+            key.add(node.path(name));
         }
-        ArrayNode list = json.putArray("servers");
-        for (ServerRates server : servers) {
-            list.addObject()
-                    .put("upstream", server.health().path("upstream").asText())
-                    .put("server", server.health().path("server").asText())
-                    .put("ready", server.health().path("ready").asBoolean())
-                    .put("ejected", server.health().path("ejected").asBoolean())
-                    .put("reason", server.health().path("reason").asText())
-                    .put("requests_per_second", server.tries())
-                    .put("failed_per_second", server.failed())
-                    .put("errors_per_second", server.errors())
-                    .put("in_flight", server.underWay());
-        }
-        return json;
+        return key;
+    }
+
+    private static double grown(JsonNode before, JsonNode after, String counter) {
+        double then = before.path(counter).asDouble();
+        double now = after.path(counter).asDouble();
+        return now < then ? now : now - then;
     }
 }

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.cli;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.replay.InferReport;
 import dev.isthmus.gateway.replay.InferRun;
@@ -15,7 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
 
@@ -130,42 +132,45 @@ final class InferCommand extends NamedCommand {
                 console.out().println(response);
             }
         } else {
-            shares(report, console);
+            shares(report.document(), console);
         }
-        for (InferReport.Failures each : report.failures()) {
-            String times = count == 1 ? "" : each.count() + " times ";
-            console.err().println("isthmus infer: " + times + each.code() + ": " + each.message());
+        for (JsonNode each : report.document().path("failures")) {
+            String times = count == 1 ? "" : each.path("count").asText() + " times ";
+            console.err()
+                    .println("isthmus infer: " + times + each.path("code").asText() + ": "
+                            + each.path("message").asText());
         }
     }
 
-    private static void shares(InferReport report, Console console) {
+    private static void shares(ObjectNode report, Console console) {
         console.out()
                 .println(String.format(
                         Locale.ROOT,
                         "sent %d: %d answered, %d failed; %.1f requests/s",
-                        report.answered() + report.failed(),
-                        report.answered(),
-                        report.failed(),
-                        report.perSecond()));
-        if (report.answered() == 0) {
+                        report.path("sent").asInt(),
+                        report.path("answered").asInt(),
+                        report.path("failed").asInt(),
+                        report.path("requests_per_second").asDouble()));
+        if (report.path("answered").asInt() == 0) {
             return;
         }
-        InferReport.Latencies times = report.latencies();
         console.out()
-                .println("latency: min " + millis(times.min()) + ", p50 " + millis(times.p50()) + ", p95 "
-                        + millis(times.p95()) + ", p99 " + millis(times.p99()) + ", max " + millis(times.max()));
-        TextTable table = new TextTable("MODEL", "VERSION", "RESPONSES", "SHARE");
-        for (InferReport.VersionShare target : report.targets()) {
-            table.row(
-                    target.model().name(),
-                    target.model().version(),
-                    Integer.toString(target.responses()),
-                    String.format(Locale.ROOT, "%.1f %%", target.share() * 100));
-        }
-        table.print(console.out());
-    }
-
-    private static String millis(long nanos) {
-        return String.format(Locale.ROOT, "%.3f ms", nanos / (double) TimeUnit.MILLISECONDS.toNanos(1));
+                .println(report.path("latency_ms").properties().stream()
+                        .map(each -> String.format(
+                                Locale.ROOT,
+                                "%s %.3f ms",
+                                each.getKey(),
+                                each.getValue().asDouble()))
+                        .collect(Collectors.joining(", ", "latency: ", "")));
+        TextTable.print(
+                console.out(),
+                "MODEL=model, VERSION=version, RESPONSES=responses, SHARE=share",
+                FleetCommands.objects(report.path("targets"))
+                        .map(target -> target.put(
+                                "share",
+                                String.format(
+                                        Locale.ROOT,
+                                        "%.1f %%",
+                                        target.path("share").asDouble() * 100))));
     }
 }

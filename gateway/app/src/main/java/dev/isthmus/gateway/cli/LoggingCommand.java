@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.settings.LogArea;
-import java.util.Map;
 import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
 
@@ -48,14 +48,10 @@ final class LoggingCommand extends RemoteCommand {
     }
 
     private static void print(JsonNode document, Console console) {
-        TextTable table = new TextTable("LOGGER", "LEVEL", "UNTIL", "THEN");
-        for (Map.Entry<String, JsonNode> each : document.path("loggers").properties()) {
-            table.row(
-                    each.getKey(),
-                    each.getValue().path("level").asText(),
-                    each.getValue().path("until").asText(),
-                    each.getValue().path("configured").asText());
-        }
-        table.print(console.out());
+        TextTable.print(
+                console.out(),
+                "LOGGER=logger, LEVEL=level, UNTIL=until, THEN=configured",
+                document.path("loggers").properties().stream()
+                        .map(each -> ((ObjectNode) each.getValue()).put("logger", each.getKey())));
     }
 }

@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.cli.AdminClient.AdminException;
+import dev.isthmus.gateway.cli.FleetRates.FleetSample;
 import dev.isthmus.gateway.settings.Units;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -39,9 +41,9 @@ final class TopCommand extends NamedCommand {
                 return 0;
             }
             Thread.sleep(interval);
-            FleetRates rates = FleetRates.between(first, sample(admin));
+            ObjectNode rates = FleetRates.between(first, sample(admin));
             if (options.json()) {
-                console.out().println(rates.document().toPrettyString());
+                console.out().println(rates.toPrettyString());
             } else {
                 lines(rates).forEach(console.out()::println);
             }
@@ -63,9 +65,9 @@ final class TopCommand extends NamedCommand {
     }
 
     private static FleetSample sample(AdminClient admin) throws AdminException, InterruptedException {
-        JsonNode servers = admin.get("/servers");
-        String metrics = admin.text("/metrics");
-        return FleetSample.of(System.nanoTime(), metrics, servers);
+        JsonNode servers = admin.get("/servers?models=not_ready");
+        JsonNode models = admin.get("/console/totals");
+        return new FleetSample(System.nanoTime(), models, servers);
     }
 
     /** Ends when the thread is interrupted, or with the process. */
@@ -92,41 +94,44 @@ final class TopCommand extends NamedCommand {
         }
     }
 
-    private static List<String> lines(FleetRates rates) {
+    private static List<String> lines(ObjectNode rates) {
         StringWriter text = new StringWriter();
         PrintWriter out = new PrintWriter(text);
-        FleetRates.ModelRates total = rates.total();
-        out.println(rate(total.calls()) + " requests/s, " + rate(total.failed()) + " failed/s, "
-                + rate(total.rejected()) + " rejected/s, " + (long) total.underWay() + " in flight");
+        JsonNode models = rates.path("models");
+        out.println(rate(sum(models, "requests_per_second")) + " requests/s, "
+                + rate(sum(models, "failed_per_second")) + " failed/s, "
+                + rate(sum(models, "rejected_per_second")) + " rejected/s, "
+                + (long) sum(models, "in_flight") + " in flight");
         out.println();
-        TextTable models =
-                new TextTable("MODEL", "REQUESTS/S", "FAILED/S", "REJECTED/S", "P50 MS", "P99 MS", "IN FLIGHT");
-        for (FleetRates.ModelRates model : rates.models()) {
-            models.row(
-                    model.model(),
-                    rate(model.calls()),
-                    rate(model.failed()),
-                    rate(model.rejected()),
-                    millis(model.p50()),
-                    millis(model.p99()),
-                    Long.toString((long) model.underWay()));
-        }
-        models.print(out);
+        TextTable.print(
+                out,
+                "MODEL=model, REQUESTS/S=requests_per_second, FAILED/S=failed_per_second,"
+                        + " REJECTED/S=rejected_per_second, P50 MS=p50_ms, P99 MS=p99_ms, IN FLIGHT=in_flight",
+                models.valueStream().map(TopCommand::written));
         out.println();
-        TextTable servers =
-                new TextTable("UPSTREAM", "SERVER", "HEALTH", "REQUESTS/S", "FAILED/S", "ERRORS/S", "IN FLIGHT");
-        for (FleetRates.ServerRates server : rates.servers()) {
-            servers.row(
-                    server.health().path("upstream").asText(),
-                    server.health().path("server").asText(),
-                    health(server.health()),
-                    rate(server.tries()),
-                    rate(server.failed()),
-                    rate(server.errors()),
-                    Long.toString((long) server.underWay()));
-        }
-        servers.print(out);
+        TextTable.print(
+                out,
+                "UPSTREAM=upstream, SERVER=server, HEALTH=health, REQUESTS/S=requests_per_second,"
+                        + " FAILED/S=failed_per_second, ERRORS/S=errors_per_second, IN FLIGHT=in_flight",
+                rates.path("servers")
+                        .valueStream()
+                        .map(server -> written(server).put("health", health(server))));
         return text.toString().lines().toList();
+    }
+
+    private static double sum(JsonNode models, String figure) {
+        return models.valueStream()
+                .mapToDouble(each -> each.path(figure).asDouble())
+                .sum();
+    }
+
+    /** With numbers as people read them. */
+    private static ObjectNode written(JsonNode figures) {
+        ObjectNode written = figures.deepCopy();
+        figures.properties().stream()
+                .filter(each -> each.getValue().isNumber())
+                .forEach(each -> written.put(each.getKey(), rate(each.getValue().asDouble())));
+        return written.put("in_flight", figures.path("in_flight").asLong());
     }
 
     private static String health(JsonNode server) {
@@ -138,9 +143,5 @@ final class TopCommand extends NamedCommand {
 
     private static String rate(double perSecond) {
         return String.format(Locale.ROOT, "%.1f", perSecond);
-    }
-
-    private static String millis(double seconds) {
-        return Double.isNaN(seconds) ? "" : String.format(Locale.ROOT, "%.1f", seconds * 1000);
     }
 }

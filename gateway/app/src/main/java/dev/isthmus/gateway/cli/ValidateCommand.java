@@ -11,9 +11,7 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.TimeoutHints;
 import dev.isthmus.gateway.settings.Units;
 import dev.isthmus.local.LocalBackend;
-import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.oip.ServerMetadata;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -206,37 +204,18 @@ final class ValidateCommand implements Command {
     }
 
     private static void print(FleetReport report, Console console) {
-        TextTable servers = new TextTable("UPSTREAM", "SERVER", "READY", "NAME", "VERSION", "EXTENSIONS");
-        for (FleetReport.ServerReport server : report.servers()) {
-            ServerMetadata metadata = server.metadata();
-            servers.row(
-                    server.source().upstream(),
-                    server.source().label(),
-                    yes(server.ready()),
-                    metadata == null ? "" : metadata.name(),
-                    metadata == null ? "" : metadata.version(),
-                    metadata == null ? "" : String.join(", ", metadata.extensions()));
-        }
-        servers.print(console.out());
-        TextTable models = new TextTable("MODEL", "UPSTREAM", "SERVER", "READY", "PLATFORM", "VERSIONS");
-        for (FleetReport.ModelReport model : report.models()) {
-            for (FleetReport.ReplicaReport replica : model.replicas()) {
-                ModelMetadata metadata = replica.metadata();
-                models.row(
-                        model.name(),
-                        replica.source().upstream(),
-                        replica.source().label(),
-                        yes(replica.ready()),
-                        metadata == null ? "" : metadata.platform(),
-                        metadata == null ? "" : String.join(", ", metadata.versions()));
-            }
-        }
-        models.print(console.out());
+        ObjectNode document = report.document();
+        TextTable.print(
+                console.out(),
+                "UPSTREAM=upstream, SERVER=server, READY=ready, NAME=name, VERSION=version, EXTENSIONS=extensions",
+                FleetCommands.objects(document.path("servers")));
+        TextTable.print(
+                console.out(),
+                "MODEL=model, UPSTREAM=upstream, SERVER=server, READY=ready, PLATFORM=platform, VERSIONS=versions",
+                FleetCommands.objects(document.path("models"))
+                        .flatMap(model -> FleetCommands.objects(model.path("servers"))
+                                .map(replica -> replica.set("model", model.path("name")))));
         report.problems().forEach(console.err()::println);
         console.err().flush();
-    }
-
-    private static String yes(boolean ready) {
-        return ready ? "yes" : "no";
     }
 }

@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.cli.FleetRates.FleetSample;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.TestConfigs;
 import java.io.PrintWriter;
@@ -19,13 +19,8 @@ import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 class TopCommandTest {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -174,68 +169,44 @@ class TopCommandTest {
         assertThat(err.toString()).contains("--interval: a duration such as 2s is expected, got 'soon'");
     }
 
-    @Test
-    void sample_isParsed() {
-        MetricSample sample = MetricSample.parse("a_b{x=\"1,\\\"}\\\\\\n\",y=\"\"} 1.5E3 1700000000");
-        assertThat(sample).isEqualTo(new MetricSample("a_b", Map.of("x", "1,\"}\\\n", "y", ""), 1500));
-        assertThat(MetricSample.parse("a 3")).isEqualTo(new MetricSample("a", Map.of(), 3));
-        assertThat(MetricSample.parse("a{} +Inf")).isEqualTo(new MetricSample("a", Map.of(), Double.POSITIVE_INFINITY));
+    private static FleetSample sample(long seconds, int calls) {
+        ObjectNode models = JSON.createObjectNode();
+        models.putArray("models").addObject().put("model", "m").put("calls", calls);
+        return new FleetSample(TimeUnit.SECONDS.toNanos(seconds), models, JSON.createObjectNode());
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"", "# HELP a b", "a", "a{x=\"1", "a{x=\"1\"", "a{x} 1", "a x", " 1"})
-    void otherLines_areNoSamples(String line) {
-        assertThat(MetricSample.parse(line)).isNull();
-    }
-
-    @ParameterizedTest
-    @CsvSource({"0.5, 1", "0.25, 0.5", "0.75, 1.5", "0.8, 1.6", "0.99, 2", "1, 2"})
-    void quantile_isInterpolated(double share, double expected) {
-        TreeMap<Double, Double> buckets = new TreeMap<>(Map.of(1.0, 5.0, 2.0, 10.0, Double.POSITIVE_INFINITY, 10.0));
-        assertThat(FleetRates.quantile(buckets, Double.NaN, 2, share)).isCloseTo(expected, within(0.03));
-    }
-
-    @Test
-    void quantile_beyondTheBuckets_isTheHighestBound() {
-        assertThat(FleetRates.quantile(
-                        new TreeMap<>(Map.of(1.0, 0.0, Double.POSITIVE_INFINITY, 4.0)), Double.NaN, 9, 0.5))
-                .isEqualTo(1);
-        assertThat(FleetRates.quantile(new TreeMap<>(), 0, 0, 0.5)).isNaN();
-        assertThat(FleetRates.quantile(new TreeMap<>(Map.of(1.0, 0.0)), 0, 0, 0.5))
-                .isNaN();
-    }
-
-    private static FleetSample sample(long seconds, double calls) {
-        String text = "isthmus_requests_seconds_count{code=\"OK\",model=\"m\",operation=\"infer\"} " + calls + "\n"
-                + "isthmus_requests_seconds_count{code=\"OK\",model=\"m\",operation=\"server_ready\"} 99\n"
-                + "isthmus_requests_seconds_count{code=\"CANCELLED\",model=\"m\",operation=\"infer\"} 5\n";
-        return FleetSample.of(TimeUnit.SECONDS.toNanos(seconds), text, JSON.createObjectNode());
-    }
-
-    private static FleetSample endpoint(long seconds, int answered, int errors, int unavailable, int failed) {
-        StringBuilder text = new StringBuilder();
-        Map.of("answered", answered, "error", errors, "unavailable", unavailable, "failed", failed)
-                .forEach((outcome, count) -> text.append("isthmus_endpoint_requests_seconds_count{endpoint=\"e:1\",")
-                        .append("outcome=\"" + outcome + "\",upstream=\"u\"} " + count + "\n"));
+    private static FleetSample endpoint(long seconds, int all, int errors, int failed) {
         ObjectNode document = JSON.createObjectNode();
-        document.putArray("servers").addObject().put("upstream", "u").put("server", "e:1");
-        return FleetSample.of(TimeUnit.SECONDS.toNanos(seconds), text.toString(), document);
+        document.putArray("servers")
+                .addObject()
+                .put("upstream", "u")
+                .put("server", "e:1")
+                .put("calls", all)
+                .put("server_errors", errors)
+                .put("failed", failed);
+        return new FleetSample(TimeUnit.SECONDS.toNanos(seconds), JSON.createObjectNode(), document);
     }
 
     @Test
     void errorsOfAServer_areCountedApartFromMissingResponses() {
-        FleetRates rates = FleetRates.between(endpoint(1, 10, 0, 0, 0), endpoint(3, 14, 4, 2, 8));
-        JsonNode server = rates.document().path("servers").path(0);
+        JsonNode rates = FleetRates.between(endpoint(1, 10, 0, 0), endpoint(3, 28, 6, 8));
+        JsonNode server = rates.path("servers").path(0);
         assertThat(server.path("requests_per_second").asDouble()).isEqualTo(9);
         assertThat(server.path("errors_per_second").asDouble()).isEqualTo(3);
         assertThat(server.path("failed_per_second").asDouble()).isEqualTo(4);
     }
 
+    private static double requests(FleetSample before, FleetSample after) {
+        return FleetRates.between(before, after)
+                .path("models")
+                .path(0)
+                .path("requests_per_second")
+                .asDouble();
+    }
+
     @Test
     void counterThatFell_countsFromZero() {
-        assertThat(FleetRates.between(sample(1, 10), sample(3, 20)).total().calls())
-                .isEqualTo(5);
-        assertThat(FleetRates.between(sample(1, 10), sample(3, 1)).total().calls())
-                .isEqualTo(3);
+        assertThat(requests(sample(1, 15), sample(3, 25))).isEqualTo(5);
+        assertThat(requests(sample(1, 15), sample(3, 6))).isEqualTo(3);
     }
 }

@@ -2,12 +2,9 @@ package dev.isthmus.gateway.console;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.DoubleNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.FunctionTimer;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
@@ -35,32 +32,8 @@ public final class ServerFigures {
             "isthmus.upstream.queue.refused");
     private static final List<String> BREAKER = List.of("closed", "half_open", "open");
 
-    private final Map<SubjectKey, ServerCounts> servers = new HashMap<>();
-    private final Map<String, UpstreamCounts> upstreams = new TreeMap<>();
-
-    /** What is counted of one server. */
-    private static final class ServerCounts {
-        private long inFlight;
-        private double queue = Double.NaN;
-        private double limit = Double.NaN;
-        private long ejections;
-        private long calls;
-        private long failed;
-        private long serverErrors;
-        private double seconds;
-    }
-
-    /** What is counted of one upstream. */
-    private static final class UpstreamCounts {
-        private int breaker;
-        private long inFlight;
-        private long limit;
-        private double hedged = Double.NaN;
-        private long hedgesWon;
-        private double waiting = Double.NaN;
-        private long refused;
-        private double meanWait = Double.NaN;
-    }
+    private final Map<SubjectKey, ObjectNode> servers = new HashMap<>();
+    private final Map<String, ObjectNode> upstreams = new TreeMap<>();
 
     /** The meters that {@link #addTo} reads. */
     public static MeterIndex meters(MeterRegistry registry) {
@@ -76,110 +49,96 @@ public final class ServerFigures {
         ServerFigures figures = new ServerFigures();
         meters.forEach(figures::read);
         for (JsonNode each : document.path("servers")) {
-            figures.add((ObjectNode) each);
+            ObjectNode known = figures.servers.get(new SubjectKey(
+                    each.path("upstream").asText(), each.path("server").asText()));
+            if (known != null) {
+                ((ObjectNode) each).setAll(known);
+            }
         }
         ArrayNode list = document.putArray("upstreams");
-        figures.upstreams.forEach((name, counts) -> add(list.addObject(), name, counts));
+        figures.upstreams.values().forEach(list::add);
         return document;
     }
 
-    private static void add(ObjectNode upstream, String name, UpstreamCounts counts) {
-        upstream.put("upstream", name)
-                .put("breaker", BREAKER.get(Math.clamp(counts.breaker, 0, BREAKER.size() - 1)))
-                .put("in_flight", counts.inFlight)
-                .put("limit", counts.limit);
-        // Only with hedging.
-        if (Double.isFinite(counts.hedged)) {
-            upstream.put("hedged", (long) counts.hedged).put("hedges_won", counts.hedgesWon);
-        }
-        // Only with a queue.
-        if (Double.isFinite(counts.waiting)) {
-            upstream.put("waiting", (long) counts.waiting).put("queue_refused", counts.refused);
-            upstream.set("mean_wait", Double.isFinite(counts.meanWait) ? DoubleNode.valueOf(counts.meanWait) : null);
-        }
-    }
-
-    private void add(ObjectNode server) {
-        ServerCounts counts = servers.get(new SubjectKey(
-                server.path("upstream").asText(), server.path("server").asText()));
-        if (counts == null) {
-            return;
-        }
-        server.put("in_flight", counts.inFlight)
-                .put("ejections", counts.ejections)
-                .put("calls", counts.calls)
-                .put("failed", counts.failed)
-                .put("server_errors", counts.serverErrors)
-                .put("seconds", counts.seconds);
-        // Unknown unless the upstream's balancing is queue_aware.
-        if (Double.isFinite(counts.queue)) {
-            server.put("queue", (long) counts.queue);
-        }
-        // Only with adaptive_concurrency.
-        if (Double.isFinite(counts.limit)) {
-            server.put("limit", (long) counts.limit);
-        }
-    }
-
+    /** The queue and the limit of a server, the hedges and the queue of an upstream are there only if it has them. */
     private void read(Meter meter) {
-        switch (meter) {
-            case Gauge gauge -> read(gauge);
-            case Counter counter when name(meter).equals("isthmus.upstream.hedges") -> hedges(counter);
-            case Counter counter
-            when name(meter).equals("isthmus.upstream.queue.refused") ->
-                upstream(meter).refused += (long) counter.count();
-            case Timer waits
-            when name(meter).equals("isthmus.upstream.queue.wait") ->
-                upstream(meter).meanWait = waits.totalTime(TimeUnit.SECONDS) / waits.count();
-            case FunctionTimer timer
-            when name(meter).equals("isthmus.endpoint.requests") -> {
-                ServerCounts counts = server(meter);
-                long calls = (long) timer.count();
-                counts.calls += calls;
-                switch (FleetReading.tag(meter, "outcome")) {
-                    case "failed" -> counts.failed += calls;
-                    case "error", "unavailable" -> counts.serverErrors += calls;
-                    default -> {}
+        switch (meter.getId().getName()) {
+            case "isthmus.endpoint.under.way" -> add(server(meter), "in_flight", meter);
+            case "isthmus.endpoint.concurrency.limit" -> add(server(meter), "limit", meter);
+            case "isthmus.endpoint.pending" -> add(server(meter), "queue", meter);
+            case "isthmus.endpoint.ejections" -> add(server(meter), "ejections", meter);
+            case "isthmus.upstream.under.way" -> add(upstream(meter), "in_flight", meter);
+            case "isthmus.upstream.requests.limit" -> add(upstream(meter), "limit", meter);
+            case "isthmus.upstream.queue.refused" -> add(upstream(meter), "queue_refused", meter);
+            case "isthmus.upstream.queue.waiting" -> add(upstream(meter), "waiting", meter);
+            case "isthmus.upstream.breaker.state" ->
+                upstream(meter).put("breaker", BREAKER.get(Math.clamp((long) value(meter), 0, BREAKER.size() - 1)));
+            case "isthmus.upstream.hedges" -> {
+                boolean sent = FleetReading.tag(meter, "event").equals("sent");
+                if (sent || FleetReading.tag(meter, "event").equals("won")) {
+                    add(upstream(meter), sent ? "hedged" : "hedges_won", meter);
                 }
-                counts.seconds += timer.totalTime(TimeUnit.SECONDS);
             }
-            case FunctionCounter counter
-            when name(meter).equals("isthmus.endpoint.ejections") -> server(meter).ejections = (long) counter.count();
-            default -> {}
+            case "isthmus.upstream.queue.wait" -> {
+                if (meter instanceof Timer waits) {
+                    double mean = waits.totalTime(TimeUnit.SECONDS) / waits.count();
+                    upstream(meter).put("mean_wait", Double.isFinite(mean) ? (Double) mean : null);
+                }
+            }
+            default -> {
+                if (meter instanceof FunctionTimer attempts) {
+                    add(server(meter), attempts, FleetReading.tag(meter, "outcome"));
+                }
+            }
         }
     }
 
-    private void hedges(Counter counter) {
-        switch (FleetReading.tag(counter, "event")) {
-            case "sent" -> upstream(counter).hedged = counter.count();
-            case "won" -> upstream(counter).hedgesWon = (long) counter.count();
+    private static void add(ObjectNode server, FunctionTimer attempts, String outcome) {
+        add(server, "calls", attempts.count());
+        switch (outcome) {
+            case "failed" -> add(server, "failed", attempts.count());
+            case "error", "unavailable" -> add(server, "server_errors", attempts.count());
             default -> {}
+        }
+        server.put("seconds", server.path("seconds").asDouble() + attempts.totalTime(TimeUnit.SECONDS));
+    }
+
+    private static void add(ObjectNode figures, String name, Meter meter) {
+        add(figures, name, value(meter));
+    }
+
+    private static void add(ObjectNode figures, String name, double value) {
+        if (Double.isFinite(value)) {
+            figures.put(name, figures.path(name).asLong() + (long) value);
         }
     }
 
-    private void read(Gauge gauge) {
-        switch (name(gauge)) {
-            case "isthmus.endpoint.under.way" -> server(gauge).inFlight = (long) gauge.value();
-            case "isthmus.endpoint.concurrency.limit" -> server(gauge).limit = gauge.value();
-            case "isthmus.endpoint.pending" -> server(gauge).queue = gauge.value();
-            case "isthmus.upstream.breaker.state" -> upstream(gauge).breaker = (int) gauge.value();
-            case "isthmus.upstream.under.way" -> upstream(gauge).inFlight = (long) gauge.value();
-            case "isthmus.upstream.queue.waiting" -> upstream(gauge).waiting = gauge.value();
-            case "isthmus.upstream.requests.limit" -> upstream(gauge).limit = (long) gauge.value();
-            default -> {}
-        }
+    /** Of a counter or gauge. */
+    private static double value(Meter meter) {
+        return meter.measure().iterator().next().getValue();
     }
 
-    private static String name(Meter meter) {
-        return meter.getId().getName();
-    }
-
-    private ServerCounts server(Meter meter) {
+    private ObjectNode server(Meter meter) {
         return servers.computeIfAbsent(
-                SubjectKey.of(meter, "upstream", "endpoint"), key -> new ServerCounts());
+                SubjectKey.of(meter, "upstream", "endpoint"),
+                key -> JsonNodeFactory.instance
+                        .objectNode()
+                        .put("in_flight", 0)
+                        .put("ejections", 0)
+                        .put("calls", 0)
+                        .put("failed", 0)
+                        .put("server_errors", 0)
+                        .put("seconds", 0.0));
     }
 
-    private UpstreamCounts upstream(Meter meter) {
-        return upstreams.computeIfAbsent(FleetReading.tag(meter, "upstream"), name -> new UpstreamCounts());
+    private ObjectNode upstream(Meter meter) {
+        return upstreams.computeIfAbsent(
+                FleetReading.tag(meter, "upstream"),
+                name -> JsonNodeFactory.instance
+                        .objectNode()
+                        .put("upstream", name)
+                        .put("breaker", BREAKER.getFirst())
+                        .put("in_flight", 0)
+                        .put("limit", 0));
     }
 }

@@ -26,30 +26,9 @@ final class ConfigCommands {
     private ConfigCommands() {}
 
     /** Writes to standard output, or reports the problems of a file. */
-    private abstract static class ConfigCommand implements Command {
-        private final String name;
-        private final List<String> operands;
-        private final List<String> description;
-
-        ConfigCommand(String name, List<String> operands, String... description) {
-            this.name = name;
-            this.operands = operands;
-            this.description = List.of(description);
-        }
-
-        @Override
-        public String name() {
-            return name;
-        }
-
-        @Override
-        public List<String> description() {
-            return description;
-        }
-
-        @Override
-        public List<String> operands() {
-            return operands;
+    private abstract static class ConfigCommand extends NamedCommand {
+        ConfigCommand(String name, List<String> operands, List<Option> options, String... description) {
+            super(name, operands, options, description);
         }
 
         @Override
@@ -71,12 +50,7 @@ final class ConfigCommands {
                 "layers", "FOLDER", "Also describes the settings of the layers that the jars of this folder bring.");
 
         Schema() {
-            super("schema", List.of(), "Prints the JSON Schema of the configuration.");
-        }
-
-        @Override
-        public List<Option> options() {
-            return List.of(LAYERS);
+            super("schema", List.of(), List.of(LAYERS), "Prints the JSON Schema of the configuration.");
         }
 
         @Override
@@ -94,6 +68,7 @@ final class ConfigCommands {
             super(
                     "diff",
                     List.of("OLD", "NEW"),
+                    List.of(),
                     "Says what a reload of NEW would change where OLD runs.",
                     "Lines after 'on reload' say what that does to ports, connections, ramps and other state.",
                     "Exit status: 0 nothing, 1 something, 2 a file is refused.");
@@ -121,6 +96,7 @@ final class ConfigCommands {
             super(
                     "explain",
                     List.of("FILE", "MODEL"),
+                    List.of(VERSION, HEADER, PARAMETER, AS, GROUP, CLAIM, LISTENER, OUTPUT),
                     "Says where a call would go and what applies to it, from the configuration alone.",
                     "MODEL is the name that the client requests.",
                     "Exit status: 0 it is taken, 1 the model is unknown, 2 the file is refused.");
@@ -135,11 +111,6 @@ final class ConfigCommands {
         private static final Option LISTENER =
                 CommandOptions.valued("listener", "HOST:PORT", "The listener; the first one if absent.");
         private static final Option OUTPUT = CommandOptions.output("Form of the output.", "text", "json");
-
-        @Override
-        public List<Option> options() {
-            return List.of(VERSION, HEADER, PARAMETER, AS, GROUP, CLAIM, LISTENER, OUTPUT);
-        }
 
         @Override
         int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.net.FailureReason;
+import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.TlsFiles;
 import java.io.IOException;
@@ -55,12 +56,8 @@ final class AdminClient implements AutoCloseable {
      * @param authority PEM file with the certificates that vouch for the gateway's; null for those of the JVM
      */
     static HttpClient http(@Nullable Path authority, Duration connectTimeout) throws TlsFileException {
-        HttpClient.Builder builder =
-                HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(connectTimeout);
-        if (authority != null) {
-            builder.sslContext(TlsFiles.trusting(authority));
-        }
-        return builder.build();
+        return LimitedExchange.client(authority == null ? null : TlsFiles.trusting(authority), connectTimeout)
+                .build();
     }
 
     /** The JSON document at a path. */

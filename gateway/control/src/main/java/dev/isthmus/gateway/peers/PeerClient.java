@@ -120,13 +120,7 @@ final class PeerClient implements AutoCloseable {
     }
 
     private HttpClient connect(String name) {
-        HttpClient.Builder builder = HttpClient.newBuilder()
-                .connectTimeout(config.timeout())
-                .followRedirects(HttpClient.Redirect.NEVER)
-                .version(HttpClient.Version.HTTP_1_1);
-        if (tls != null) {
-            builder.sslContext(tls);
-        }
+        HttpClient.Builder builder = LimitedExchange.client(tls, config.timeout());
         if (!name.isEmpty()) {
             // Connections are made to IP addresses; certificates have the name.
             SSLParameters parameters = new SSLParameters();

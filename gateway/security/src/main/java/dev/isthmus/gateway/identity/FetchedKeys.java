@@ -132,11 +132,8 @@ final class FetchedKeys implements SigningKeySource {
 
     /** One for each fetch, so that a changed file of authorities is used. */
     private HttpClient client() {
-        HttpClient.Builder builder = HttpClient.newBuilder()
-                .connectTimeout(TIMEOUT)
-                .followRedirects(HttpClient.Redirect.NEVER)
-                .version(HttpClient.Version.HTTP_1_1);
-        return (ca == null ? builder : builder.sslContext(TlsFiles.trusting(ca))).build();
+        return LimitedExchange.client(ca == null ? null : TlsFiles.trusting(ca), TIMEOUT)
+                .build();
     }
 
     /** Returns the time until the next fetch. */

@@ -68,11 +68,8 @@ final class OidcHttp {
     }
 
     private HttpClient client() throws TlsFileException {
-        HttpClient.Builder builder = HttpClient.newBuilder()
-                .connectTimeout(TIMEOUT)
-                .followRedirects(HttpClient.Redirect.NEVER)
-                .version(HttpClient.Version.HTTP_1_1);
-        return (ca == null ? builder : builder.sslContext(TlsFiles.trusting(ca))).build();
+        return LimitedExchange.client(ca == null ? null : TlsFiles.trusting(ca), TIMEOUT)
+                .build();
     }
 
     static OipException unavailable(String why) {

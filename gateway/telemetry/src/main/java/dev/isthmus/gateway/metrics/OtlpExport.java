@@ -81,12 +81,9 @@ final class OtlpExport implements Reloadable.Replaced {
 
     private HttpClient client() {
         if (client == null) {
-            HttpClient.Builder builder = HttpClient.newBuilder()
-                    .connectTimeout(config.timeout())
-                    .followRedirects(HttpClient.Redirect.NEVER)
-                    .version(HttpClient.Version.HTTP_1_1);
             Path ca = config.ca();
-            client = (ca == null ? builder : builder.sslContext(TlsFiles.trusting(ca))).build();
+            client = LimitedExchange.client(ca == null ? null : TlsFiles.trusting(ca), config.timeout())
+                    .build();
         }
         return client;
     }

@@ -41,15 +41,9 @@ final class HttpSink implements EventSink {
         this.url = URI.create(url);
         this.listener = listener;
         executor = Executors.newFixedThreadPool(THREADS, new DefaultThreadFactory("isthmus-payload-http", true));
-        HttpClient.Builder builder = HttpClient.newBuilder()
-                .connectTimeout(TIMEOUT)
-                .followRedirects(HttpClient.Redirect.NEVER)
-                .version(HttpClient.Version.HTTP_1_1)
-                .executor(executor);
-        if (config.ca() != null) {
-            builder.sslContext(TlsFiles.trusting(config.ca()));
-        }
-        client = builder.build();
+        client = LimitedExchange.client(config.ca() == null ? null : TlsFiles.trusting(config.ca()), TIMEOUT)
+                .executor(executor)
+                .build();
     }
 
     @Override

@@ -12,6 +12,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Requests of the JDK's HTTP client with a limited response. The client itself limits the size of the head and the time
@@ -19,6 +21,19 @@ import java.util.concurrent.TimeoutException;
  */
 public final class LimitedExchange {
     private LimitedExchange() {}
+
+    /**
+     * A client of HTTP/1.1 that follows no redirect.
+     *
+     * @param tls whom it trusts; null for the authorities of the JVM
+     */
+    public static HttpClient.Builder client(@Nullable SSLContext tls, Duration connectTimeout) {
+        HttpClient.Builder builder = HttpClient.newBuilder()
+                .connectTimeout(connectTimeout)
+                .followRedirects(HttpClient.Redirect.NEVER)
+                .version(HttpClient.Version.HTTP_1_1);
+        return tls == null ? builder : builder.sslContext(tls);
+    }
 
     /**
      * Sends a request. Fails if the body is longer than a size, or not complete after a time. Completes on any thread.

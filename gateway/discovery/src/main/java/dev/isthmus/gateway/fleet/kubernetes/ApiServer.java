@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet.kubernetes;
 
 import com.fasterxml.jackson.core.JacksonException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.settings.KubernetesConfig;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.TlsFiles;
@@ -108,12 +109,8 @@ public final class ApiServer implements AutoCloseable {
             throw new IOException("kubernetes: ca_file: " + e.getMessage(), e);
         }
         if (current == null || !current.issuers().equals(issuers)) {
-            HttpClient http = HttpClient.newBuilder()
-                    .version(HttpClient.Version.HTTP_1_1)
-                    .connectTimeout(TIMEOUT)
-                    .followRedirects(HttpClient.Redirect.NEVER)
-                    .sslContext(TlsFiles.trusting(issuers))
-                    .build();
+            HttpClient http =
+                    LimitedExchange.client(TlsFiles.trusting(issuers), TIMEOUT).build();
             close();
             current = new TrustedClient(http, issuers);
         }

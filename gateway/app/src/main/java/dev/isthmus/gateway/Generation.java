@@ -1,5 +1,6 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Service;
@@ -359,5 +360,22 @@ final class Generation {
         added.close();
         upstreams.close();
         resources.closed().run();
+    }
+
+    /**
+     * The layer that keeps a generation until its last call has ended.
+     *
+     * @param leave a call has ended
+     */
+    record HeldGeneration(Runnable leave) implements Layer {
+        @Override
+        public String name() {
+            return "generation";
+        }
+
+        @Override
+        public void ended(Exchange exchange) {
+            leave.run();
+        }
     }
 }

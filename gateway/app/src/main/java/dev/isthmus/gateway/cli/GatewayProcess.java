@@ -14,11 +14,15 @@ import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.warm.WarmUp;
 import dev.isthmus.oip.OipException;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.BindException;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -119,5 +123,24 @@ record GatewayProcess(
 
     private static String text(InetSocketAddress address) {
         return address.getHostString() + ":" + address.getPort();
+    }
+
+    /**
+     * The admin token of a gateway without a configuration.
+     *
+     * @param file with the token, which only its owner can read; deleted at the end of the process
+     */
+    record DemoToken(String text, Path file) {
+        private static final int BYTES = 18;
+
+        static DemoToken create() throws IOException {
+            byte[] random = new byte[BYTES];
+            new SecureRandom().nextBytes(random);
+            String text = Base64.getUrlEncoder().withoutPadding().encodeToString(random);
+            Path file = Files.createTempFile("isthmus", ".token");
+            file.toFile().deleteOnExit();
+            Files.writeString(file, text);
+            return new DemoToken(text, file);
+        }
     }
 }

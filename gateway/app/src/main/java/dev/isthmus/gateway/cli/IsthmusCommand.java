@@ -2,8 +2,10 @@ package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.Version;
 import dev.isthmus.gateway.net.FailureReason;
+import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Supplier;
 
 /** The command {@code isthmus}; without a subcommand it serves the embedded models. */
 public final class IsthmusCommand {
@@ -97,6 +99,67 @@ public final class IsthmusCommand {
         } catch (Exception e) {
             console.err().println("isthmus " + command.name() + ": " + FailureReason.of(e));
             return 1;
+        }
+    }
+
+    /** Prints what was built from what, and which JVM runs it. */
+    static final class VersionCommand extends NamedCommand {
+        VersionCommand() {
+            super(
+                    "version",
+                    List.of(),
+                    List.of(),
+                    "Prints version, commit, its time, and the JDKs that built it and run it.");
+        }
+
+        @Override
+        public int run(Arguments arguments, Console console) {
+            PrintWriter out = console.out();
+            line(out, "version", Version.current());
+            line(out, "commit", Version.commit());
+            line(out, "time", Version.time());
+            line(out, "built by JDK", Version.jdk());
+            line(out, "runs on JDK", Runtime.version() + " (" + System.getProperty("java.vendor") + ")");
+            return 0;
+        }
+
+        private static void line(PrintWriter out, String name, String value) {
+            out.printf("%-14s%s%n", name, value);
+        }
+    }
+
+    /** Prints the help, in general or of one command. */
+    static final class HelpCommand extends NamedCommand {
+        private final Supplier<List<Command>> all;
+
+        /** @param all every command, this one included */
+        HelpCommand(Supplier<List<Command>> all) {
+            super(
+                    "help",
+                    List.of("[COMMAND]"),
+                    List.of(),
+                    "Prints this help, or that of a command: isthmus help serve.");
+            this.all = all;
+        }
+
+        @Override
+        public List<String> operandValues() {
+            return Command.names(all.get());
+        }
+
+        @Override
+        public int run(Arguments arguments, Console console) throws UsageException {
+            List<Command> commands = all.get();
+            if (arguments.operands() == 0) {
+                HelpText.of(commands, console.out());
+                return 0;
+            }
+            Command command = Command.named(commands, arguments.operand(0));
+            if (command == null) {
+                throw new UsageException(Command.unknown(commands, arguments.operand(0)));
+            }
+            HelpText.of(command, console.out());
+            return 0;
         }
     }
 }

@@ -1,5 +1,8 @@
 package dev.isthmus.gateway.explain;
 
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RouteDecision;
@@ -18,10 +21,15 @@ import dev.isthmus.gateway.settings.ModelConfig.ShadowConfig;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.settings.ModelNames.Match;
 import dev.isthmus.gateway.settings.ModelNames.MatchKind;
+import dev.isthmus.gateway.settings.SharedConfig;
 import dev.isthmus.gateway.settings.Units;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.message.ServerFeatures;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -387,5 +395,43 @@ public final class RouteExplanation {
                         ? "each authenticated caller"
                         : rate.header() == null ? "all calls together" : "each value of header " + rate.header())
                 + ", in bursts of up to " + Units.written(rate.burst()) + "; more are rejected with 429";
+    }
+
+    /** An upstream without servers: it has a name, and fails all calls. */
+    record UnconnectedUpstream(String name) implements Upstream {
+
+        @Override
+        public ServerFeatures peer() {
+            return ServerFeatures.LOCAL;
+        }
+
+        @Override
+        public Subscription send(Call call, UpstreamRequest request, Reply reply) {
+            request.release();
+            reply.fail(new OipException(ErrorCode.INTERNAL, "upstream '" + name + "' is not connected").confidential());
+            return Subscription.NONE;
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    /** Describes in text who counts the calls of a model with rates. */
+    static final class SharingDescription {
+        private SharingDescription() {}
+
+        /** @param shared null if gateways share nothing */
+        static String of(@Nullable SharedConfig shared) {
+            if (shared == null) {
+                return "rates: counted by each gateway alone";
+            }
+            return "rates: counted by all gateways together, in " + shared.servers() + "; if it fails or is slow, "
+                    + switch (shared.onFailure()) {
+                        case LOCAL -> "by each gateway alone";
+                        case OPEN -> "not at all";
+                        case CLOSED -> "calls are rejected with 503";
+                    }
+                    + ", until it has answered in time for " + Units.written(shared.recovery());
+        }
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.warm;
 
+import com.sun.management.OperatingSystemMXBean;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.net.Transport;
@@ -20,6 +21,7 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -126,6 +128,36 @@ final class WarmUpWorkload {
         } finally {
             // On the loop, after a run that timed out was stopped there.
             loop.submit(() -> loadLoops.forEach(LoadLoop::release)).sync();
+        }
+    }
+
+    /** Observes the JIT compiler threads by the CPU time of the process. */
+    static final class JitThreads {
+        private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+        private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
+        /** Below this share of a processor they are considered idle. */
+        private static final double IDLE_SHARE = 0.3;
+
+        private JitThreads() {}
+
+        /**
+         * Waits until they are idle: on few processors, requests sent meanwhile would compete with them for CPU time. Waits
+         * only briefly, because the gateway may be serving, too.
+         */
+        static void await(TimeLimit limit) throws InterruptedException {
+            var process = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
+            long time = System.nanoTime();
+            long end = time + MAX_WAIT_NANOS;
+            long used = process.getProcessCpuTime();
+            double share;
+            do {
+                TimeUnit.NANOSECONDS.sleep(SAMPLE_NANOS);
+                long timeNow = System.nanoTime();
+                long usedNow = process.getProcessCpuTime();
+                share = (double) (usedNow - used) / (timeNow - time);
+                time = timeNow;
+                used = usedNow;
+            } while (share > IDLE_SHARE && time < end && !limit.reached());
         }
     }
 }

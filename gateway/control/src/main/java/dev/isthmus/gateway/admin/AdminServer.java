@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.admin;
 
+import dev.isthmus.gateway.audit.AuditActor.ActorKind;
 import dev.isthmus.gateway.audit.AuditLog;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.net.AcceptFailures;
@@ -25,6 +26,7 @@ import io.netty.util.concurrent.GlobalEventExecutor;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
+import java.util.Locale;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -182,6 +184,30 @@ public final class AdminServer implements AutoCloseable {
             if (!connection.busy()) {
                 super.readTimedOut(ctx);
             }
+        }
+    }
+
+    /** The route that shows the last entries of the audit log. */
+    record AuditPage(AuditLog audit) {
+        private static final int DEFAULT_ENTRIES = 100;
+        private static final String ALL = "all";
+        private static final String DONE = "done";
+
+        void addTo(AdminRoutes routes) {
+            routes.route(AdminRoutes.GET, "/audit", RouteAccess.DIAGNOSIS, this::show);
+        }
+
+        private AdminResponse show(AdminRequest request) {
+            AdminQuery query = AdminQuery.of(request, "limit", "by", "outcome");
+            int limit = query.integer("limit", 1, 2 * AuditLog.MOST, DEFAULT_ENTRIES);
+            String by = query.oneOf("by", ALL, ALL, "operator", "caller", "process");
+            String outcome = query.oneOf("outcome", ALL, ALL, DONE, "not_done");
+            return AdminResponse.json(
+                    200,
+                    audit.document(
+                            limit,
+                            by.equals(ALL) ? null : ActorKind.valueOf(by.toUpperCase(Locale.ROOT)),
+                            outcome.equals(ALL) ? null : outcome.equals(DONE)));
         }
     }
 }

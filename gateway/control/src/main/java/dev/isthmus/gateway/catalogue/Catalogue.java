@@ -9,6 +9,8 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.fleet.OnDemandChecks;
+import dev.isthmus.gateway.fleet.OnDemandChecks.CheckResults;
+import dev.isthmus.gateway.fleet.OnDemandChecks.ModelOnServer;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
@@ -25,7 +27,10 @@ import dev.isthmus.oip.ServerMetadata;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -395,5 +400,100 @@ public final class Catalogue implements AutoCloseable {
             ticks.cancel(false);
         }
         meters.close();
+    }
+
+    /** Adds to an index the configured models that no server lists, as servers without an index do not. */
+    static final class UnlistedModels {
+        private static final ReplicaState UNCHECKED = new ReplicaState(new ServerId("", ""), ModelState.UNKNOWN, "");
+
+        private final ModelLocations locations;
+        private final Function<Upstream, List<ReplicaStatus>> members;
+
+        /** @param members the servers of an upstream, as last checked */
+        UnlistedModels(ModelLocations locations, Function<Upstream, List<ReplicaStatus>> members) {
+            this.locations = locations;
+            this.members = members;
+        }
+
+        RepositoryIndex addTo(RepositoryIndex index) {
+            Set<String> listed =
+                    index.models().stream().map(each -> each.merged().name()).collect(Collectors.toSet());
+            List<IndexedModel> models = new ArrayList<>(index.models());
+            locations.configured().stream()
+                    .filter(name -> !listed.contains(name))
+                    .map(this::model)
+                    .forEach(models::add);
+            // The sort is stable, so versions of a model stay in their order.
+            models.sort(Comparator.comparing(each -> each.merged().name()));
+            return new RepositoryIndex(models, index.failures(), index.servers(), index.cut());
+        }
+
+        private IndexedModel model(String name) {
+            Set<ReplicaState> replicas = new LinkedHashSet<>();
+            for (Target target : locations.of(ModelRef.of(name)).targets()) {
+                members.apply(target.upstream()).forEach(server -> replicas.add(state(server, target.model())));
+            }
+            ReplicaState best = replicas.stream()
+                    .max(Comparator.comparing(ReplicaState::state))
+                    .orElse(UNCHECKED);
+            return new IndexedModel(new IndexEntry(name, "", best.state(), best.reason()), List.copyOf(replicas));
+        }
+
+        private static ReplicaState state(ReplicaStatus server, ModelRef model) {
+            ServerId source = new ServerId(server.upstream(), server.label());
+            Boolean ready = server.models().get(model);
+            if (!server.ready()) {
+                return new ReplicaState(source, ModelState.UNAVAILABLE, MetadataLimits.reason(server.reason()));
+            }
+            if (ready == null) {
+                return new ReplicaState(source, ModelState.UNKNOWN, "not checked yet");
+            }
+            return ready
+                    ? new ReplicaState(source, ModelState.READY, "")
+                    : new ReplicaState(source, ModelState.UNAVAILABLE, "not ready");
+        }
+    }
+
+    /**
+     * Determines by on-demand checks and the model's policy whether a model is ready, if active checks have no result. Used
+     * on the catalogue's loop.
+     */
+    static final class ModelReadinessLookup {
+        private final ModelLocations locations;
+        private final ModelServers servers;
+        private final OnDemandChecks checks;
+
+        ModelReadinessLookup(ModelLocations locations, ModelServers servers, OnDemandChecks checks) {
+            this.locations = locations;
+            this.servers = servers;
+            this.checks = checks;
+        }
+
+        void ready(ModelRef model, Consumer<LookupResult<Boolean>> then) {
+            ModelLocation location = locations.of(model);
+            List<ModelOnServer> checked = servers.of(location, ModelServers.MAX_SERVERS).stream()
+                    .map(server -> new ModelOnServer(server.record().server(), server.model()))
+                    .toList();
+            checks.check(checked, found -> then.accept(readiness(location, found)));
+        }
+
+        /** An unreachable server has no ready model; other failures are reported to the client. */
+        private static LookupResult<Boolean> readiness(ModelLocation location, LookupResult<CheckResults> found) {
+            return switch (found) {
+                case LookupResult.Failure<CheckResults> failure ->
+                    new LookupResult.Failure<>(failure.failure(), failure.keep());
+                case LookupResult.Value<CheckResults> value -> {
+                    CheckResults results = value.value();
+                    yield results.unknown()
+                            ? new LookupResult.Failure<>(FailureSeverity.worst(results.failures()), value.keep())
+                            : new LookupResult.Value<>(count(results).satisfies(location.policy()), value.keep());
+                }
+            };
+        }
+
+        private static ReadyCount count(CheckResults results) {
+            return new ReadyCount(
+                    results.ready(), results.responses() + results.failures().size());
+        }
     }
 }

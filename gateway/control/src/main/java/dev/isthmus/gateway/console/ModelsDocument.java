@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.console;
 
 import dev.isthmus.gateway.catalogue.IndexEntry;
+import dev.isthmus.gateway.console.ModelsDocument.ListedModel;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
@@ -13,6 +14,7 @@ import dev.isthmus.gateway.settings.RequestValidation;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -38,10 +40,7 @@ final class ModelsDocument {
 
     /** @param before null if there is none yet */
     ModelsDocument(
-            RunningConfiguration running,
-            @Nullable FleetReading before,
-            FleetReading now,
-            FeatureFigures features) {
+            RunningConfiguration running, @Nullable FleetReading before, FleetReading now, FeatureFigures features) {
         this.features = features;
         this.running = running;
         this.before = before;
@@ -169,11 +168,7 @@ final class ModelsDocument {
                 model.route() == null ? null : model.route().config().validate();
         RequestValidation mode =
                 Objects.requireNonNullElse(own, running.config().validate());
-        return Map.of(
-                "mode",
-                mode.name().toLowerCase(Locale.ROOT),
-                "invalid",
-                features.invalid(model.name()));
+        return Map.of("mode", mode.name().toLowerCase(Locale.ROOT), "invalid", features.invalid(model.name()));
     }
 
     private Map<String, @Nullable Object> traffic(String model) {
@@ -236,5 +231,65 @@ final class ModelsDocument {
             replicas.add(document);
         }
         return replicas;
+    }
+
+    /** Finds models by words in what the page Models shows of them: names, kind, aliases, drift, targets, servers. */
+    static final class ModelSearch {
+        private final RunningConfiguration running;
+        private final List<String> words;
+
+        ModelSearch(RunningConfiguration running, String search) {
+            this.running = running;
+            this.words = Arrays.stream(search.toLowerCase(Locale.ROOT).split("\\s+"))
+                    .filter(word -> !word.isEmpty())
+                    .toList();
+        }
+
+        List<ListedModel> filter(List<ListedModel> models) {
+            return words.isEmpty()
+                    ? models
+                    : models.stream().filter(this::matches).toList();
+        }
+
+        /** Servers are looked at only for words that are nowhere else. */
+        private boolean matches(ListedModel model) {
+            String text = text(model).toLowerCase(Locale.ROOT);
+            List<String> missing =
+                    words.stream().filter(word -> !text.contains(word)).toList();
+            if (missing.isEmpty() || model.route() == null) {
+                return missing.isEmpty();
+            }
+            String servers = servers(model.route(), model.name()).toLowerCase(Locale.ROOT);
+            return missing.stream().allMatch(servers::contains);
+        }
+
+        private String text(ListedModel model) {
+            StringBuilder text = new StringBuilder(model.name()).append(' ').append(model.kind());
+            model.aliases().forEach(alias -> text.append(' ').append(alias));
+            if (!running.catalogue().driftDocument(model.name()).isEmpty()) {
+                text.append(" drift");
+            }
+            Route route = model.route();
+            if (route != null) {
+                for (TargetConfig target : route.config().allTargets()) {
+                    text.append(' ').append(target.label()).append(' ').append(target.upstream());
+                    text.append(' ').append(Objects.requireNonNullElse(target.model(), ""));
+                    text.append(' ').append(Objects.requireNonNullElse(target.version(), ""));
+                }
+            }
+            return text.toString();
+        }
+
+        private String servers(Route route, String model) {
+            try {
+                return route.decide(ModelRef.of(model), RequestAttributes.NONE).targets().values().stream()
+                        .flatMap(share ->
+                                running.catalogue().members(share.target().upstream()).stream())
+                        .map(ReplicaStatus::label)
+                        .collect(Collectors.joining(" "));
+            } catch (OipException noDefaultVersion) {
+                return "";
+            }
+        }
     }
 }

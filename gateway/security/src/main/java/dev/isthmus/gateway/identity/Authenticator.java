@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientCertificate;
 import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.metrics.AccessMetrics;
+import dev.isthmus.gateway.settings.AccessConfig.IdentifiedBy;
 import dev.isthmus.gateway.settings.ApiKeyFile;
 import dev.isthmus.gateway.settings.AuthenticationConfig;
 import dev.isthmus.gateway.settings.AuthenticationConfig.ApiKeyConfig;
@@ -17,7 +18,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -198,5 +202,30 @@ public final class Authenticator implements AutoCloseable {
     @Override
     public void close() {
         worker.shutdownNow();
+    }
+
+    /** The callers by the SHA-256 of their API keys. Immutable. */
+    static final class ApiKeys {
+        static final ApiKeys NONE = new ApiKeys(List.of());
+
+        private final Map<Sha256Digest, Principal> callers;
+
+        /** @param entries the keys of one name become one caller */
+        ApiKeys(List<ApiKeyFile.ApiKeyEntry> entries) {
+            Map<String, Principal> named = new HashMap<>();
+            Map<Sha256Digest, Principal> keys = new HashMap<>();
+            for (ApiKeyFile.ApiKeyEntry entry : entries) {
+                Principal caller = named.computeIfAbsent(
+                        entry.name(), name -> new Principal(name, entry.groups(), Map.of(), IdentifiedBy.API_KEY));
+                keys.put(Sha256Digest.fromBytes(HexFormat.of().parseHex(entry.sha256())), caller);
+            }
+            callers = Map.copyOf(keys);
+        }
+
+        /** The caller with this key; null if there is none. */
+        @Nullable
+        Principal find(String key) {
+            return callers.get(Sha256Digest.of(key));
+        }
     }
 }

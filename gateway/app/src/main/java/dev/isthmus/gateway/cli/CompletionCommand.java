@@ -1,10 +1,7 @@
 package dev.isthmus.gateway.cli;
 
-import java.io.PrintWriter;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.apache.commons.cli.Option;
 
 /** Prints a script by which a shell completes the command. */
@@ -35,87 +32,79 @@ final class CompletionCommand extends NamedCommand {
 
     @Override
     public int run(Arguments arguments, Console console) throws UsageException {
-        PrintWriter out = console.out();
-        switch (arguments.operand(0)) {
-            case "bash" -> bash(out);
-            case "zsh" -> {
-                out.println("autoload -U +X bashcompinit && bashcompinit");
-                bash(out);
-            }
-            case "fish" -> fish(out);
-            default -> throw new UsageException("bash, zsh or fish is expected, got '" + arguments.operand(0) + "'");
-        }
-        out.flush();
+        console.out()
+                .print(
+                        switch (arguments.operand(0)) {
+                            case "bash" -> bash();
+                            case "zsh" -> "autoload -U +X bashcompinit && bashcompinit\n" + bash();
+                            case "fish" -> fish();
+                            default ->
+                                throw new UsageException(
+                                        "bash, zsh or fish is expected, got '" + arguments.operand(0) + "'");
+                        });
+        console.out().flush();
         return 0;
     }
 
-    /** The options of a command with a closed set of values, each with them. */
-    private static List<Option> choices(Command command) {
-        return command.options().stream()
-                .filter(each -> !CommandOptions.words(each).isEmpty())
-                .toList();
-    }
-
-    private static List<String> words(Command command) {
-        List<String> words = new ArrayList<>();
-        for (Option option : Arguments.options(command)) {
-            words.add("--" + option.getLongOpt());
-        }
-        return words;
-    }
-
-    private void bash(PrintWriter out) {
-        out.println("_isthmus() {");
-        out.println("  local current=${COMP_WORDS[COMP_CWORD]}");
-        out.println("  if [ \"$COMP_CWORD\" = 1 ]; then");
-        out.println("    COMPREPLY=($(compgen -W '"
-                + commands().stream().map(Command::name).collect(Collectors.joining(" "))
-                + " --help --version' -- \"$current\"))");
-        out.println("    return");
-        out.println("  fi");
-        out.println("  case \"${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD-1]}\" in");
+    private String bash() {
+        StringBuilder values = new StringBuilder();
+        StringBuilder options = new StringBuilder();
         for (Command command : commands()) {
-            for (Option option : choices(command)) {
-                String place = "\"" + command.name() + " --" + option.getLongOpt() + "\"";
-                if (option.getOpt() != null) {
-                    place += "|\"" + command.name() + " -" + option.getOpt() + "\"";
+            String name = command.name();
+            for (Option option : command.options()) {
+                String letter = option.getOpt() == null ? "" : "|\"" + name + " -" + option.getOpt() + "\"";
+                bash(values, "\"" + name + " --" + option.getLongOpt() + "\"" + letter, CommandOptions.words(option));
+            }
+            bash(values, "\"" + name + " " + name + "\"", command.operandValues());
+            bash(
+                    options,
+                    name,
+                    Arguments.options(command).stream()
+                            .map(each -> "--" + each.getLongOpt())
+                            .toList());
+        }
+        return """
+                _isthmus() {
+                  local current=${COMP_WORDS[COMP_CWORD]}
+                  if [ "$COMP_CWORD" = 1 ]; then
+                    COMPREPLY=($(compgen -W '%s --help --version' -- "$current"))
+                    return
+                  fi
+                  case "${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD-1]}" in
+                %s  esac
+                  [ ${#COMPREPLY[@]} = 0 ] || return
+                  case ${COMP_WORDS[1]} in
+                %s  esac
                 }
-                bash(place, CommandOptions.words(option), out);
-            }
-            if (!command.operandValues().isEmpty()) {
-                bash("\"" + command.name() + " " + command.name() + "\"", command.operandValues(), out);
-            }
-        }
-        out.println("  esac");
-        out.println("  [ ${#COMPREPLY[@]} = 0 ] || return");
-        out.println("  case ${COMP_WORDS[1]} in");
-        for (Command command : commands()) {
-            bash(command.name(), words(command), out);
-        }
-        out.println("  esac");
-        out.println("}");
-        out.println("complete -o default -F _isthmus isthmus");
+                complete -o default -F _isthmus isthmus
+                """.formatted(String.join(" ", Command.names(all.get())), values, options);
     }
 
-    private static void bash(String place, List<String> values, PrintWriter out) {
-        out.println(
-                "    " + place + ") COMPREPLY=($(compgen -W '" + String.join(" ", values) + "' -- \"$current\")) ;;");
+    private static void bash(StringBuilder to, String place, List<String> words) {
+        if (!words.isEmpty()) {
+            to.append("    %s) COMPREPLY=($(compgen -W '%s' -- \"$current\")) ;;\n"
+                    .formatted(place, String.join(" ", words)));
+        }
     }
 
-    private void fish(PrintWriter out) {
+    private String fish() {
+        StringBuilder out = new StringBuilder();
         for (Command command : commands()) {
-            out.println("complete -c isthmus -n __fish_use_subcommand -f -a " + command.name() + " -d "
-                    + quoted(command.description().getFirst()));
+            String of = "complete -c isthmus -n '__fish_seen_subcommand_from " + command.name() + "'";
+            out.append("complete -c isthmus -n __fish_use_subcommand -f -a " + command.name() + " -d ")
+                    .append(quoted(command.description().getFirst()))
+                    .append('\n');
             for (Option option : Arguments.options(command)) {
-                out.println("complete -c isthmus -n '__fish_seen_subcommand_from " + command.name() + "' -l "
-                        + option.getLongOpt() + (option.hasArg() ? " -r" : "") + values(CommandOptions.words(option))
-                        + " -d " + quoted(String.valueOf(option.getDescription())));
+                out.append(of + " -l " + option.getLongOpt() + (option.hasArg() ? " -r" : ""))
+                        .append(values(CommandOptions.words(option)) + " -d ")
+                        .append(quoted(String.valueOf(option.getDescription())))
+                        .append('\n');
             }
             if (!command.operandValues().isEmpty()) {
-                out.println("complete -c isthmus -n '__fish_seen_subcommand_from " + command.name() + "'"
-                        + values(command.operandValues()));
+                out.append(of + values(command.operandValues())).append('\n');
             }
         }
+        return out.toString();
     }
 
     private static String values(List<String> words) {

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.BatchingConfig;
+import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.oip.InferRequest;
@@ -28,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * first dimension into one call, and each gets its rows of the response. A request that cannot be joined is sent as it
  * is. Thread-safe.
  */
-public final class RouteBatching implements AutoCloseable {
+public final class RouteBatching implements RouteService {
     private static final int MAX_MODELS = 1024;
     private static final int MAX_ROWS_PER_REQUEST = 65_536;
     /** Headers that name a single request: requests that differ in them can be joined, and the call has none. */
@@ -69,9 +70,19 @@ public final class RouteBatching implements AutoCloseable {
         return models.values().stream().mapToInt(BatchedModel::limit).max().orElse(1);
     }
 
-    /** Requests whose encoded message is larger than this need not be complete before they are sent. */
-    public long passesFrom(long otherwise) {
-        return Math.max(otherwise, bounds.bytes());
+    @Override
+    public String name() {
+        return "batching";
+    }
+
+    @Override
+    public Upstream around(Upstream inner) {
+        return new JoiningUpstream(this, inner);
+    }
+
+    /** Of a call: larger requests are sent alone. */
+    long maxBytes() {
+        return bounds.bytes();
     }
 
     /**
@@ -79,7 +90,7 @@ public final class RouteBatching implements AutoCloseable {
      *
      * @param request taken
      */
-    public Subscription send(Upstream upstream, Call call, InferenceRequest request, Reply client) {
+    Subscription send(Upstream upstream, Call call, InferenceRequest request, Reply client) {
         BatchedModel model = model(upstream, request.model());
         if (model != null && !model.wasAsked() && RowLimitLookup.isOffered(upstream) && model.asks()) {
             RowLimitLookup.begin(upstream, request.model(), call, model::takes);
@@ -110,8 +121,9 @@ public final class RouteBatching implements AutoCloseable {
         return member;
     }
 
-    /** Models of these upstreams were loaded or have changed: their servers are asked again how many rows they take. */
-    public void changed(Set<Upstream> upstreams) {
+    /** Their servers are asked again how many rows they take. */
+    @Override
+    public void modelsChanged(Set<Upstream> upstreams) {
         models.forEach((served, model) -> {
             if (upstreams.contains(served.upstream())) {
                 model.forget();

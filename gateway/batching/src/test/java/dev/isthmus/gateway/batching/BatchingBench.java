@@ -84,7 +84,7 @@ final class BatchingBench implements AutoCloseable {
 
     /** Models were loaded. */
     void changed() {
-        batching.changed(Set.of(upstream));
+        batching.modelsChanged(Set.of(upstream));
     }
 
     /** Sends a request from one of the event loops, one after the other. */

@@ -112,8 +112,8 @@ final class IncomingRequest implements RequestSink {
     /** The smallest message that any upstream of the route accepts in parts. */
     private static long smallest(RoutedCall routed) {
         long smallest = Long.MAX_VALUE;
-        for (Upstream upstream : routed.route().upstreams()) {
-            smallest = Math.min(smallest, routed.passesFrom(upstream));
+        for (Upstream service : routed.route().services()) {
+            smallest = Math.min(smallest, routed.passesFrom(service));
         }
         return smallest;
     }
@@ -121,8 +121,8 @@ final class IncomingRequest implements RequestSink {
     /** The largest message that some upstream of the route does not accept in parts. */
     private static long largest(RoutedCall routed) {
         long largest = 0;
-        for (Upstream upstream : routed.route().upstreams()) {
-            largest = Math.max(largest, routed.passesFrom(upstream));
+        for (Upstream service : routed.route().services()) {
+            largest = Math.max(largest, routed.passesFrom(service));
         }
         return largest;
     }
@@ -135,7 +135,7 @@ final class IncomingRequest implements RequestSink {
         }
         TargetSelection selected = select();
         selection = selected;
-        if (streamed.length() > routed.passesFrom(selected.target().upstream())) {
+        if (streamed.length() > routed.passesFrom(selected.target().service())) {
             upload = flow.startUpload(selected, streamed);
         }
     }

@@ -12,7 +12,6 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.shadow.RequestSource;
-import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -98,7 +97,7 @@ final class InferCall implements Reply {
         RequestUpload upload = new RequestUpload(
                 streamed, new UpstreamRequest.InferenceInParts(target.model(), started.length(), request.id()), this);
         inFlight = upload;
-        upload.open(call, target.upstream());
+        upload.open(call, target.service());
         return upload;
     }
 
@@ -126,17 +125,16 @@ final class InferCall implements Reply {
 
     private void infer(Target target, boolean first) {
         try {
-            Upstream upstream = target.upstream();
             if (!request.isDecoded() && exchange.transforms()) {
                 transform(target, first);
                 return;
             }
             ResponseCache cache = routed.cache(call, infer);
             if (cache != null) {
-                response.form(request.decode(routed.features(upstream), target.model(), show()));
-                inferStarted(cache.send(lookedUp(target), routed.joining(upstream), this), first);
+                response.form(request.decode(routed.features(target.upstream()), target.model(), show()));
+                inferStarted(cache.send(lookedUp(target), target.service(), this), first);
             } else {
-                inferStarted(routed.joining(upstream).send(call, encoded(target, show()), this), first);
+                inferStarted(target.service().send(call, encoded(target, show()), this), first);
             }
         } catch (RuntimeException | OutOfMemoryError e) {
             fail(CallLog.failureOf(e, call.context()));

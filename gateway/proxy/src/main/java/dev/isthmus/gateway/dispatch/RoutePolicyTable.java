@@ -17,6 +17,7 @@ import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.gateway.shadow.Shadows;
+import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.transcoder.Transcoder;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -28,6 +29,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -76,11 +78,11 @@ public final class RoutePolicyTable implements AutoCloseable {
             Shadows shadows,
             boolean ramped,
             @Nullable TargetMeters targets,
-            @Nullable RouteBatching batching,
             @Nullable ResponseCache cache,
+            List<RouteService> services,
             List<Upstream> upstreams) {
         static final RoutePolicies NOTHING =
-                new RoutePolicies(ModelConfig.DEFAULT, null, Shadows.NONE, false, null, null, null, List.of());
+                new RoutePolicies(ModelConfig.DEFAULT, null, Shadows.NONE, false, null, null, List.of(), List.of());
     }
 
     /**
@@ -102,6 +104,8 @@ public final class RoutePolicyTable implements AutoCloseable {
             ModelConfig config = route.config();
             Shadows shadows = Shadows.of(route.key(), config.shadow(), route::shadows, transcoder, resources.shadows());
             boolean ramped = config.ramp() != null;
+            List<RouteService> services = services(route, transcoder);
+            route.serve(services);
             byRoute.put(
                     route.key(),
                     new RoutePolicies(
@@ -110,8 +114,8 @@ public final class RoutePolicyTable implements AutoCloseable {
                             shadows,
                             ramped,
                             targets(route, previous),
-                            batching(route, transcoder),
                             cache(route, previous),
+                            services,
                             route.upstreams()));
             plan(route);
         }
@@ -130,7 +134,14 @@ public final class RoutePolicyTable implements AutoCloseable {
                 : new RateLimits(route.key(), rates, resources.counters(), resources.nanoTime(), resources.meters());
     }
 
-    private @Nullable RouteBatching batching(Route route, Transcoder transcoder) {
+    /** What a route does with inferences, the outermost first. What is not configured is not in the list. */
+    private List<RouteService> services(Route route, Transcoder transcoder) {
+        return Stream.<@Nullable RouteService>of(batching(route, transcoder))
+                .filter(Objects::nonNull)
+                .toList();
+    }
+
+    private @Nullable RouteService batching(Route route, Transcoder transcoder) {
         BatchingConfig config = route.config().batching();
         return config == null
                 ? null
@@ -200,7 +211,7 @@ public final class RoutePolicyTable implements AutoCloseable {
     /** The policies of the default upstream's route, and of routes to upstreams that discover their models. */
     private RoutePolicies unconfigured(Route route) {
         return new RoutePolicies(
-                route.config(), null, Shadows.NONE, false, targets(route, null), null, null, route.upstreams());
+                route.config(), null, Shadows.NONE, false, targets(route, null), null, List.of(), route.upstreams());
     }
 
     /** Activates the ramps of this table. Called just before its routes become active. */
@@ -236,11 +247,7 @@ public final class RoutePolicyTable implements AutoCloseable {
 
     /** Models of these upstreams were loaded or have changed. */
     public void modelsChanged(Set<Upstream> upstreams) {
-        byRoute.values().forEach(each -> {
-            if (each.batching != null) {
-                each.batching.changed(upstreams);
-            }
-        });
+        byRoute.values().forEach(each -> each.services.forEach(service -> service.modelsChanged(upstreams)));
     }
 
     /** Closes everything except what the next table has taken over. */
@@ -259,9 +266,7 @@ public final class RoutePolicyTable implements AutoCloseable {
             if (each.targets != null && kept.targets != each.targets) {
                 each.targets.close();
             }
-            if (each.batching != null) {
-                each.batching.close();
-            }
+            each.services.forEach(RouteService::close);
         });
         unconfigured
                 .values()

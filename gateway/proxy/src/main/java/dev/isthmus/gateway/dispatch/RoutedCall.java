@@ -1,8 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.access.AccessPolicy;
-import dev.isthmus.gateway.batching.JoiningUpstream;
-import dev.isthmus.gateway.batching.RouteBatching;
 import dev.isthmus.gateway.cache.CacheOutcome;
 import dev.isthmus.gateway.cache.ResponseCache;
 import dev.isthmus.gateway.call.Call;
@@ -119,20 +117,10 @@ final class RoutedCall {
         return selection;
     }
 
-    /** The upstream, behind the batching of the route if it has one. */
-    Upstream joining(Upstream upstream) {
-        RouteBatching batching = policies.batching();
-        return batching == null ? upstream : new JoiningUpstream(batching, upstream);
-    }
-
-    /**
-     * As {@link Upstream#passesFrom()}: requests that are looked up in a cache, or may be joined with others, do not pass in
-     * parts.
-     */
-    long passesFrom(Upstream upstream) {
-        RouteBatching batching = policies.batching();
+    /** As {@link Upstream#passesFrom()}: requests that are looked up in a cache do not pass in parts. */
+    long passesFrom(Upstream service) {
         ResponseCache cache = policies.cache();
-        long otherwise = batching == null ? upstream.passesFrom() : batching.passesFrom(upstream.passesFrom());
+        long otherwise = service.passesFrom();
         return cache == null ? otherwise : Math.max(otherwise, cache.config().maxRequest());
     }
 

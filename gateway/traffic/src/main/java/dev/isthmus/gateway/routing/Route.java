@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.StickyHash;
 import dev.isthmus.gateway.routing.RouteDecision.RuleResult;
 import dev.isthmus.gateway.routing.RouteDecision.TargetShare;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import java.util.ArrayList;
@@ -33,6 +34,7 @@ public final class Route {
     private final SelectionState selectionState;
     private final List<Upstream> upstreams;
     private final VersionRule versions;
+    private List<Upstream> services;
 
     /**
      * @param name what targets without a model name of their own call the model; null for the client's name
@@ -59,10 +61,8 @@ public final class Route {
         this.fallback = config.fallback() == null ? null : WeightedTarget.of(config.fallback(), upstreams, modelNames);
         this.selectionState = selectionState;
         this.versions = VersionRule.of(config, modelNames, split.arms());
-        this.upstreams = Stream.concat(split.arms().stream(), Stream.ofNullable(fallback))
-                .map(WeightedTarget::upstream)
-                .distinct()
-                .toList();
+        this.upstreams = ends(WeightedTarget::upstream);
+        this.services = this.upstreams;
     }
 
     /** The configured name or pattern, which identifies the route in metrics and hashes. */
@@ -119,6 +119,31 @@ public final class Route {
     /** The distinct upstreams of all targets and of the fallback. */
     public List<Upstream> upstreams() {
         return upstreams;
+    }
+
+    /**
+     * Sets what it does with inferences; without this, nothing. Called at most once, before the first call.
+     *
+     * @param list the outermost first
+     */
+    public void serve(List<RouteService> list) {
+        split.arms().forEach(arm -> arm.serve(list));
+        if (fallback != null) {
+            fallback.serve(list.stream().filter(RouteService::servesFallback).toList());
+        }
+        services = ends(WeightedTarget::service);
+    }
+
+    private List<Upstream> ends(Function<WeightedTarget, Upstream> end) {
+        return Stream.concat(split.arms().stream(), Stream.ofNullable(fallback))
+                .map(end)
+                .distinct()
+                .toList();
+    }
+
+    /** The distinct services of all targets and of the fallback. */
+    public List<Upstream> services() {
+        return services;
     }
 
     /** The upstreams of the shadows. */

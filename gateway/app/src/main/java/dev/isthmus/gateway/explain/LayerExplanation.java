@@ -82,7 +82,6 @@ public final class LayerExplanation {
         add(true, "target_metrics", "counts the outcome for the target");
         boolean ramps = config.models().values().stream().anyMatch(each -> each.ramp() != null);
         add(ramps, "ramps", model.ramp() == null ? "has none here" : "reports outcome and latency to the ramp");
-        add(any(ModelConfig::shadow), "shadows", model.shadow().isEmpty() ? "has none here" : "ends the copies");
         add(RequestValidation.isConfigured(config), "validation", validation(model));
         boolean caches =
                 config.models().values().stream().anyMatch(each -> each.cache() != null && each.deterministic());

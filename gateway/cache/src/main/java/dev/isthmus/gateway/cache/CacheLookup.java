@@ -1,17 +1,17 @@
 package dev.isthmus.gateway.cache;
 
+import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.Upstream;
 
 /**
  * A request whose response may be kept.
  *
- * @param request its decoded form is not used any more
  * @param priority only requests of the same one share a call: in a queue, a call has the place of its first request
  * @param id of the request; empty if it has none
  */
 record CacheLookup(
-        CacheableRequest request,
+        Call call,
         CacheKey key,
         long priority,
         CacheDirectives directives,

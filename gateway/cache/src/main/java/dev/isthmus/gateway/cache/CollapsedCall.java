@@ -37,7 +37,7 @@ final class CollapsedCall implements Subscription {
         this.missed = missed;
         this.sent = sent;
         this.shared = shared;
-        this.call = missed.request().call();
+        this.call = missed.call();
     }
 
     /** Begins to wait. */
@@ -83,7 +83,7 @@ final class CollapsedCall implements Subscription {
         sent.release();
         collapsed();
         try {
-            missed.request().notSent();
+            missed.reply().notSent();
             InferMessage message = response.message(call.allocator(), missed.id());
             missed.reply().headers(CacheStatus.collapsed(response.headers()));
             missed.reply().only(new ReplyMessage.Inference(message));
@@ -98,7 +98,7 @@ final class CollapsedCall implements Subscription {
         if (end()) {
             sent.release();
             collapsed();
-            missed.request().notSent();
+            missed.reply().notSent();
             missed.reply().fail(failure);
         }
     }
@@ -135,7 +135,7 @@ final class CollapsedCall implements Subscription {
         if (end()) {
             shared.leave(this);
             sent.release();
-            missed.request().notSent();
+            missed.reply().notSent();
             missed.reply()
                     .fail(new OipException(
                             ErrorCode.DEADLINE_EXCEEDED,

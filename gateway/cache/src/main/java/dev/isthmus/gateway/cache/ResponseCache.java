@@ -6,13 +6,16 @@ import com.github.benmanes.caffeine.cache.RemovalCause;
 import com.github.benmanes.caffeine.cache.Scheduler;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.SharedHeaders;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.settings.CacheConfig;
+import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.RequestedOutput;
@@ -36,7 +39,7 @@ import org.slf4j.LoggerFactory;
  * The responses of one route that equal requests get again, and the calls that equal requests share. It never refuses a
  * request: what it cannot look up is sent, and counted. Thread-safe.
  */
-public final class ResponseCache implements AutoCloseable {
+public final class ResponseCache implements RouteService {
     private static final Logger LOG = LoggerFactory.getLogger(ResponseCache.class);
     /** Responses that give way to one. */
     private static final int EVICTED_AT_ONCE = 64;
@@ -94,12 +97,22 @@ public final class ResponseCache implements AutoCloseable {
         meters.removed(cause);
     }
 
+    @Override
+    public String name() {
+        return "cache";
+    }
+
+    @Override
+    public Upstream around(Upstream inner) {
+        return new CachedUpstream(this, inner);
+    }
+
     /** The key of its route. */
     public String route() {
         return route;
     }
 
-    public CacheConfig config() {
+    CacheConfig config() {
         return config;
     }
 
@@ -108,7 +121,7 @@ public final class ResponseCache implements AutoCloseable {
     }
 
     /** What became of a request, for metrics and its span. */
-    public void count(CacheOutcome outcome, CallContext call) {
+    void count(CacheOutcome outcome, CallContext call) {
         meters.count(outcome);
         call.span().cached(outcome.label());
     }
@@ -116,30 +129,44 @@ public final class ResponseCache implements AutoCloseable {
     /**
      * Replies with a response that is kept or under way, or sends the request.
      *
+     * @param request taken
      * @return as of {@link Upstream#send}
-     * @throws dev.isthmus.oip.OipException if the request cannot be expressed for the server; nothing was sent then
      */
-    public Subscription send(CacheableRequest request, Upstream upstream, Reply reply) {
-        CacheOutcome obstacle = obstacle(request.decoded());
-        CacheKey key = obstacle == null ? key(request, upstream) : null;
+    Subscription send(Call call, InferenceRequest request, Upstream upstream, Reply reply) {
+        InferRequest decoded;
+        try {
+            decoded = request.decoded();
+        } catch (RuntimeException | OutOfMemoryError e) {
+            return Upstream.refuse(request, CallLog.failureOf(e, call.context()), reply);
+        }
+        CacheOutcome obstacle = obstacle(decoded);
+        CacheKey key = obstacle == null ? key(call, decoded, upstream) : null;
         if (key == null) {
             CacheOutcome reason = obstacle == null ? CacheOutcome.FAULT : obstacle;
-            count(reason, request.call().context());
+            count(reason, call.context());
             reply.headers(CacheStatus.bypassed(reason));
-            return upstream.send(request.call(), request.encoded(), reply);
+            return upstream.send(call, request, reply);
         }
-        InferRequest decoded = request.decoded();
         CacheLookup lookUp = new CacheLookup(
-                request,
+                call,
                 key,
-                request.call().context().priority(),
-                CacheDirectives.of(request.call().client().value("cache-control")),
+                call.context().priority(),
+                CacheDirectives.of(call.client().value("cache-control")),
                 upstream,
                 reply,
                 decoded.id(),
                 decoded.model().name());
         StoredResponse stored = kept(lookUp);
-        return stored == null ? send(lookUp, request.encoded()) : hit(lookUp, stored);
+        if (stored != null) {
+            request.release();
+            return hit(lookUp, stored);
+        }
+        try {
+            request.message();
+        } catch (RuntimeException | OutOfMemoryError e) {
+            return Upstream.refuse(request, CallLog.failureOf(e, call.context()), reply);
+        }
+        return send(lookUp, request);
     }
 
     private @Nullable StoredResponse kept(CacheLookup lookUp) {
@@ -147,10 +174,10 @@ public final class ResponseCache implements AutoCloseable {
     }
 
     private Subscription hit(CacheLookup lookUp, StoredResponse stored) {
-        Call call = lookUp.request().call();
+        Call call = lookUp.call();
         InferMessage message = stored.message(call.allocator(), lookUp.id());
         count(CacheOutcome.HIT, call.context());
-        lookUp.request().notSent();
+        lookUp.reply().notSent();
         lookUp.reply().headers(CacheStatus.hit(stored.headers(), secondsLeft(stored)));
         lookUp.reply().only(new ReplyMessage.Inference(message));
         given(lookUp.key(), stored, call.context());
@@ -172,9 +199,9 @@ public final class ResponseCache implements AutoCloseable {
         return bytes > config.maxRequest() ? CacheOutcome.LARGE : null;
     }
 
-    private @Nullable CacheKey key(CacheableRequest request, Upstream upstream) {
+    private @Nullable CacheKey key(Call call, InferRequest request, Upstream upstream) {
         try {
-            return all.hasher().key(config, request.call(), upstream.name(), request.decoded());
+            return all.hasher().key(config, call, upstream.name(), request);
         } catch (RuntimeException e) {
             LOG.debug("model '{}': a request has no key and is sent without the cache", route, e);
             return null;
@@ -192,7 +219,7 @@ public final class ResponseCache implements AutoCloseable {
      * @param sent taken
      */
     Subscription send(CacheLookup missed, UpstreamRequest sent) {
-        Call call = missed.request().call();
+        Call call = missed.call();
         boolean shares = config.singleflight() && !missed.directives().refresh();
         SharedKey key = SharedKey.of(missed);
         SharedCall own = new SharedCall(this, missed, epoch.get(), shares);

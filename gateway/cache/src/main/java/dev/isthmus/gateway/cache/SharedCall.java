@@ -75,7 +75,7 @@ final class SharedCall implements Reply, Subscription {
 
     /** The span of the first call. */
     TraceSpan span() {
-        return first.request().call().context().span();
+        return first.call().context().span();
     }
 
     /** Adds a call that waits; false if it is too late. */
@@ -93,7 +93,7 @@ final class SharedCall implements Reply, Subscription {
         if (last) {
             cache.ended(this, first);
             try {
-                first.request().call().loop().execute(this::end);
+                first.call().loop().execute(this::end);
             } catch (RejectedExecutionException stopped) {
                 // The gateway has stopped, and with it the call.
                 return;
@@ -181,14 +181,14 @@ final class SharedCall implements Reply, Subscription {
                 keep(inference);
             } catch (RuntimeException fault) {
                 // Those that wait are sent on their own.
-                CallLog.failureOf(fault, first.request().call().context());
+                CallLog.failureOf(fault, first.call().context());
                 response = null;
             }
         }
         delivering = true;
         reply.message(message);
         delivering = false;
-        if (ResponseCache.isInvalid(first.request().call().context())) {
+        if (ResponseCache.isInvalid(first.call().context())) {
             unstore();
         }
     }
@@ -228,7 +228,7 @@ final class SharedCall implements Reply, Subscription {
         ended = true;
         boolean own = failure.isResponseDropped()
                 || (failure.code() == ErrorCode.DEADLINE_EXCEEDED
-                        && first.request().call().hasDeadline());
+                        && first.call().hasDeadline());
         // The time and the memory of one client say nothing about the others'.
         each(close(), own ? CollapsedCall::sendAgain : call -> call.fail(failure));
         reply.fail(failure);

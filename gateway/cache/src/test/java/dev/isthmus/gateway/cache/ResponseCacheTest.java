@@ -15,6 +15,8 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.upstream.FakeUpstream;
+import dev.isthmus.gateway.upstream.InferSource;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
@@ -28,6 +30,7 @@ import dev.isthmus.oip.Tensor;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.testing.FailingAllocator;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.message.ServerFeatures;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.Unpooled;
@@ -62,7 +65,7 @@ class ResponseCacheTest {
     }
 
     /** A request with one number, and its response. */
-    private final class Requested implements CacheableRequest, Reply {
+    private final class Requested implements InferSource, Reply {
         private final InferRequest decoded;
         private final Call call;
         private final Map<String, String> headers = new HashMap<>();
@@ -85,22 +88,49 @@ class ResponseCacheTest {
             decoded = new InferRequest(new ModelRef("served", ""), "", Map.of(), List.of(input), List.of());
         }
 
-        @Override
-        public Call call() {
+        Call call() {
             return call;
         }
 
+        Subscription sendTo(ResponseCache cache) {
+            return cache.send(
+                    call,
+                    new UpstreamRequest.InferenceRequest(upstream, decoded.model(), this, false),
+                    upstream,
+                    this);
+        }
+
         @Override
-        public InferRequest decoded() {
+        public String id() {
+            return decoded.id();
+        }
+
+        @Override
+        public Map<String, Parameter> parameters() {
+            return decoded.parameters();
+        }
+
+        @Override
+        public InferRequest decoded(Upstream server, ModelRef model) {
             return decoded;
         }
 
         @Override
-        public UpstreamRequest encoded() {
+        public InferMessage encoded(Upstream server, ModelRef model) {
             beforeSending.run();
-            return new UpstreamRequest.InferenceRequest(
-                    decoded.model(), new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER));
+            return new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER);
         }
+
+        @Override
+        public InferMessage copied(ServerFeatures server, ModelRef model) {
+            throw new AssertionError("there are no copies");
+        }
+
+        @Override
+        public void retain() {}
+
+        @Override
+        public void release() {}
 
         @Override
         public void notSent() {
@@ -136,7 +166,7 @@ class ResponseCacheTest {
 
     private Requested send(ResponseCache cache, int value) {
         Requested requested = new Requested(value, Map.of(), HeaderFields.NONE);
-        cache.send(requested, upstream, requested);
+        requested.sendTo(cache);
         return requested;
     }
 
@@ -235,7 +265,7 @@ class ResponseCacheTest {
         for (int i = 0; i < 2; i++) {
             Requested urgent = new Requested(1, Map.of(), HeaderFields.NONE);
             urgent.call().context().prioritized(1);
-            cache.send(urgent, upstream, urgent);
+            urgent.sendTo(cache);
         }
         assertThat(upstream.requests).hasSize(2);
         assertThat(cache.waiting()).isEqualTo(1);
@@ -255,7 +285,7 @@ class ResponseCacheTest {
         for (int i = 0; i < 2; i++) {
             Requested requested = new Requested(
                     1, Map.of(Tensor.SHARED_MEMORY_REGION, new Parameter.Text("region")), HeaderFields.NONE);
-            cache.send(requested, upstream, requested);
+            requested.sendTo(cache);
             assertThat(requested.headers).containsEntry("cache-status", "isthmus; fwd=bypass; detail=shared_memory");
         }
         assertThat(upstream.requests).hasSize(2);
@@ -385,7 +415,7 @@ class ResponseCacheTest {
             send(cache, 1);
             respond(10);
         };
-        cache.send(late, upstream, late);
+        late.sendTo(cache);
         assertThat(late.completed).isTrue();
         assertThat(late.notSent).isTrue();
         assertThat(late.headers.get("cache-status")).startsWith("isthmus; hit");
@@ -397,7 +427,7 @@ class ResponseCacheTest {
     void invalidResponse_isNotSaidToBeStored() {
         ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
         Requested refusing = new Requested(1, Map.of(), HeaderFields.NONE);
-        Subscription sent = cache.send(refusing, upstream, refusing);
+        Subscription sent = refusing.sendTo(cache);
         refusing.beforeResponse = sent::cancel;
         respond(10);
         assertThat(refusing.headers).containsEntry("cache-status", "isthmus; fwd=miss");
@@ -423,7 +453,7 @@ class ResponseCacheTest {
         ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
         Requested first = send(cache, 1);
         Requested waiting = send(cache, 1);
-        InferMessage unexpected = new InferMessage.DecodedRequest(first.decoded(), Set.of());
+        InferMessage unexpected = new InferMessage.DecodedRequest(first.decoded, Set.of());
         upstream.last().reply.only(new ReplyMessage.Inference(unexpected));
         assertThat(first.completed).isTrue();
         assertThat(waiting.completed).isFalse();
@@ -458,7 +488,7 @@ class ResponseCacheTest {
             throw new IllegalStateException("no header fields");
         };
         Requested requested = new Requested(1, Map.of(), broken);
-        assertThat(cache.send(requested, upstream, requested)).isSameAs(upstream.only());
+        assertThat(requested.sendTo(cache)).isSameAs(upstream.only());
         assertThat(meters.get("isthmus.cache.requests")
                         .tag("result", "fault")
                         .counter()

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.call;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.message.Wire;
@@ -197,11 +198,21 @@ public final class Exchange extends ExchangeState implements Reply {
     }
 
     /** Its target has ended, and the call goes on. */
-    public void endTarget(@Nullable OipException reason) {
+    @Override
+    public void redirected(OipException reason, ModelRef model) {
+        endTarget(reason);
+    }
+
+    void endTarget(@Nullable OipException reason) {
         if (targeted) {
             targeted = false;
             layers.targetEnded(this, reason);
         }
+    }
+
+    @Override
+    public void notSent() {
+        excuseTarget();
     }
 
     /** How it ends is not due to its target, unless the response has said that the request failed. */

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.call;
 
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import java.util.Map;
@@ -36,6 +37,16 @@ public abstract class ForwardingReply implements Reply {
     @Override
     public void fail(OipException failure) {
         delegate.fail(failure);
+    }
+
+    @Override
+    public void redirected(OipException failure, ModelRef model) {
+        delegate.redirected(failure, model);
+    }
+
+    @Override
+    public void notSent() {
+        delegate.notSent();
     }
 
     @Override

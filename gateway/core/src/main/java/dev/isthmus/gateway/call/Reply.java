@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.util.AsciiString;
@@ -65,6 +66,16 @@ public interface Reply {
 
     /** The sink, which was not {@linkplain RequestSink#isReady() ready}, accepts more of the request again. */
     default void onReady() {}
+
+    /**
+     * The target has failed before it responded, and another one gets the request.
+     *
+     * @param model as it is named there
+     */
+    default void redirected(OipException failure, ModelRef model) {}
+
+    /** The call gets a response that another one has got: its end says nothing about its target. */
+    default void notSent() {}
 
     /** Receives the only message, and completes. */
     default void only(ReplyMessage message) {

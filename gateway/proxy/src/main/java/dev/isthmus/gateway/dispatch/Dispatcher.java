@@ -48,7 +48,7 @@ final class Dispatcher implements ExchangeHandler {
             case Operation.Validate request -> fleet.open(call, exchange);
             case Operation.Manage manage -> fleet.open(call, exchange);
             case Operation.Infer infer -> IncomingRequest.of(exchange, infer, transcoder, rules);
-            case Operation.InferStream request -> new StreamCallFlow(exchange, request.separate(), transcoder);
+            case Operation.InferStream request -> new StreamCallFlow(exchange, transcoder);
             case Operation.Generate generate -> GenerateCall.of(exchange, generate, rules.limits());
         };
     }

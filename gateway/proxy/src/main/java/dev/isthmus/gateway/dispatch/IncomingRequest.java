@@ -54,8 +54,6 @@ final class IncomingRequest implements RequestSink {
         boolean open = maxLength > smallest(routed)
                 && !infer.stream()
                 && !body.needsMetadata()
-                && !flow.hasFallback()
-                && !routed.shadowed()
                 && !exchange.transforms();
         return new IncomingRequest(exchange, body, flow, open, open && maxLength > largest(routed));
     }
@@ -113,7 +111,7 @@ final class IncomingRequest implements RequestSink {
     private static long smallest(RoutedCall routed) {
         long smallest = Long.MAX_VALUE;
         for (Upstream service : routed.route().services()) {
-            smallest = Math.min(smallest, routed.passesFrom(service));
+            smallest = Math.min(smallest, service.passesFrom());
         }
         return smallest;
     }
@@ -122,7 +120,7 @@ final class IncomingRequest implements RequestSink {
     private static long largest(RoutedCall routed) {
         long largest = 0;
         for (Upstream service : routed.route().services()) {
-            largest = Math.max(largest, routed.passesFrom(service));
+            largest = Math.max(largest, service.passesFrom());
         }
         return largest;
     }
@@ -135,7 +133,7 @@ final class IncomingRequest implements RequestSink {
         }
         TargetSelection selected = select();
         selection = selected;
-        if (streamed.length() > routed.passesFrom(selected.target().service())) {
+        if (streamed.length() > selected.target().service().passesFrom()) {
             upload = flow.startUpload(selected, streamed);
         }
     }

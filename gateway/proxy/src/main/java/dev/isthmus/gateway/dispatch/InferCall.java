@@ -1,8 +1,5 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.cache.CacheableRequest;
-import dev.isthmus.gateway.cache.ResponseCache;
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Operation;
@@ -11,37 +8,26 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
-import dev.isthmus.gateway.shadow.RequestSource;
+import dev.isthmus.gateway.upstream.DescribingReply;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.oip.Parameter;
-import dev.isthmus.oip.RequestOutline;
-import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import java.util.Map;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/**
- * One inference: sends its request on the wire of the selected target, and its response on the client's. If the target
- * fails before responding, with a failure of the server, the request is sent to the route's fallback.
- */
+/** One inference: sends its request on the wire of the selected target, and its response on the client's. */
 final class InferCall implements Reply {
     private final Operation.Infer infer;
     private final Exchange exchange;
     private final RoutedCall routed;
-    private final RequestBody body;
     private final OutgoingResponse response;
     private final SentRequest request;
-
-    private Call call;
-    private @Nullable Target fallback;
-    /** Whether layers have seen the request's outline. */
-    private boolean shown;
+    private @Nullable Target target;
+    /** Whether the request is its target's, which releases it. */
+    private boolean sent;
 
     private Subscription inFlight = Subscription.NONE;
     private boolean callEnded;
@@ -50,17 +36,10 @@ final class InferCall implements Reply {
     InferCall(Exchange exchange, Operation.Infer infer, Transcoder transcoder, RequestBody body) {
         this.exchange = exchange;
         this.routed = RoutedCall.of(exchange);
-        this.call = exchange.call().within(routed.route().config().timeout());
         this.infer = infer;
-        this.request = new SentRequest(body, infer.model(), transcoder, exchange.context());
         this.response = new OutgoingResponse(exchange, transcoder);
-        this.fallback = routed.route().fallback(infer.model());
-        this.body = body;
-    }
-
-    /** Whether there is a fallback for a target that fails. */
-    boolean hasFallback() {
-        return fallback != null;
+        this.request = new SentRequest(exchange, infer.model(), transcoder, body, response);
+        routed.call();
     }
 
     /** Whether the call has ended. */
@@ -70,8 +49,23 @@ final class InferCall implements Reply {
 
     /** Sends the complete body to the selected target. */
     void send(TargetSelection selection) {
-        applyAffinity(selection);
-        send(selection.target(), true);
+        Target chosen = selection.target();
+        target = chosen;
+        if (!request.needsMetadata()) {
+            infer();
+            return;
+        }
+        Reply described = new DescribingReply(request, this::infer, this::fail) {
+            @Override
+            public void redirected(OipException failure, ModelRef model) {
+                target = routed.route().fallback(infer.model());
+                exchange.redirected(failure, model);
+            }
+        };
+        Subscription metadataCall = chosen.service()
+                .send(routed.call(), new UpstreamRequest.ModelMetadataRequest(chosen.model()), described);
+        // The metadata may have been received already, and the request sent.
+        inFlight = inFlight == Subscription.NONE ? metadataCall : inFlight;
     }
 
     /**
@@ -81,148 +75,48 @@ final class InferCall implements Reply {
      */
     @Nullable
     RequestUpload startUpload(TargetSelection selection, StreamedRequest streamed) {
-        Target target = selection.target();
-        Consumer<RequestOutline> show = show();
-        if (show != null) {
-            show.accept(streamed.outline());
+        Target chosen = selection.target();
+        if (exchange.showsOutline()) {
+            exchange.parsed(streamed.outline());
+            request.shown();
         }
-        StreamedRequest.StreamedMessage started = streamed.start(routed.features(target.upstream()), target.model());
+        StreamedRequest.StreamedMessage started = streamed.start(routed.features(chosen.upstream()), chosen.model());
         if (started == null) {
             return null;
         }
-        applyAffinity(selection);
-        routed.passing();
         response.form(started.form());
         exchange.sending();
         RequestUpload upload = new RequestUpload(
-                streamed, new UpstreamRequest.InferenceInParts(target.model(), started.length(), request.id()), this);
+                streamed, new UpstreamRequest.InferenceInParts(chosen.model(), started.length(), request.id()), this);
         inFlight = upload;
-        upload.open(call, target.service());
+        upload.open(routed.call(), chosen.service());
         return upload;
     }
 
-    private void applyAffinity(TargetSelection selection) {
-        call = call.withAffinity(selection.affinity(), selection.sequence());
-        if (selection.sequence()) {
-            // The sequence's state is on the first server.
-            fallback = null;
+    private void infer() {
+        Target chosen = target;
+        if (callEnded || chosen == null) {
+            return;
         }
-    }
-
-    private void send(Target target, boolean first) {
-        if (body.needsMetadata()) {
-            Subscription metadataCall = target.upstream()
-                    .send(
-                            call,
-                            new UpstreamRequest.ModelMetadataRequest(target.model()),
-                            new ModelMetadataReply(target, first));
-            // The metadata may have been received already, and the request sent.
-            inFlight = inFlight == Subscription.NONE ? metadataCall : inFlight;
-        } else {
-            infer(target, first);
-        }
-    }
-
-    private void infer(Target target, boolean first) {
         try {
-            if (!request.isDecoded() && exchange.transforms()) {
-                transform(target, first);
+            if (request.transforms()) {
+                request.transform(chosen, this::infer);
                 return;
             }
-            ResponseCache cache = routed.cache(call, infer);
-            if (cache != null) {
-                response.form(request.decode(routed.features(target.upstream()), target.model(), show()));
-                inferStarted(cache.send(lookedUp(target), target.service(), this), first);
-            } else {
-                inferStarted(target.service().send(call, encoded(target, show()), this), first);
-            }
+            sent = true;
+            UpstreamRequest sending = new UpstreamRequest.InferenceRequest(
+                    chosen.upstream(), chosen.model(), request, infer.stream());
+            inFlight = chosen.service().send(routed.call(), sending, this).cancelIf(callEnded);
         } catch (RuntimeException | OutOfMemoryError e) {
-            fail(CallLog.failureOf(e, call.context()));
-        }
-    }
-
-    /** The request for the target's server, which is about to be sent. */
-    private UpstreamRequest encoded(Target target, @Nullable Consumer<RequestOutline> show) {
-        UpstreamMessage prepared = request.prepare(routed.features(target.upstream()), target.model(), show);
-        response.form(prepared.form());
-        exchange.sending();
-        return new UpstreamRequest.InferenceRequest(target.model(), prepared.message(), request.id(), infer.stream());
-    }
-
-    /** The decoded request as one that may get the response to an equal one. */
-    private CacheableRequest lookedUp(Target target) {
-        return new LookedUpRequest(call, exchange, request.decoded(target.model()), () -> encoded(target, null));
-    }
-
-    /** Passes the request to the layers that change it, then sends it. */
-    private void transform(Target target, boolean first) {
-        DecodedBody original = request.original(routed.features(target.upstream()), target.model());
-        exchange.transform(original.request(), call.deadlineNanos(), changed -> {
-            request.changed(original.with(changed));
-            infer(target, first);
-        });
-    }
-
-    /** Shows the request's outline to the layers; null if they have seen it, or none wants to. */
-    private @Nullable Consumer<RequestOutline> show() {
-        if (shown || !exchange.showsOutline()) {
-            return null;
-        }
-        shown = true;
-        return exchange::parsed;
-    }
-
-    /** The request was sent; before this it may have completed, or failed over to the fallback. */
-    private void inferStarted(Subscription started, boolean first) {
-        if (callEnded || !first) {
-            inFlight = started.cancelIf(callEnded);
-            releaseIfUnused();
-        } else if (!routed.failedOver()) {
-            inFlight = started;
-            if (routed.shadowed()) {
-                routed.sent(call, new ShadowedRequest());
-            } else if (fallback == null) {
-                request.release();
-            }
+            fail(CallLog.failureOf(e, exchange.context()));
         }
     }
 
     /** The client disconnected. */
     void cancel() {
         if (!callEnded) {
-            callEnded = true;
-            releaseIfUnused();
+            end();
             inFlight.cancel();
-        }
-    }
-
-    /** Receives the model's metadata, for requests that cannot be read without it. */
-    private final class ModelMetadataReply implements Reply {
-        private final Target described;
-        private final boolean first;
-
-        ModelMetadataReply(Target described, boolean first) {
-            this.described = described;
-            this.first = first;
-        }
-
-        @Override
-        public void message(ReplyMessage message) {
-            if (message instanceof ReplyMessage.Model model) {
-                body.describe(model.metadata());
-            }
-        }
-
-        @Override
-        public void complete() {
-            if (!callEnded) {
-                infer(described, first);
-            }
-        }
-
-        @Override
-        public void fail(OipException failure) {
-            InferCall.this.fail(failure);
         }
     }
 
@@ -236,16 +130,15 @@ final class InferCall implements Reply {
             response.write();
             completeIfSent();
         } catch (RuntimeException | OutOfMemoryError e) {
-            fail(CallLog.failureOf(e, call.context()));
+            fail(CallLog.failureOf(e, exchange.context()));
         }
     }
 
     /** The request is invalid, or the gateway failed: cancels what is in flight. */
     void abort(Throwable thrown) {
         if (!callEnded) {
-            fallback = null;
             inFlight.cancel();
-            fail(CallLog.failureOf(thrown, call.context()));
+            fail(CallLog.failureOf(thrown, exchange.context()));
         }
     }
 
@@ -281,24 +174,16 @@ final class InferCall implements Reply {
             message.release();
             return;
         }
-        responseStarted();
         try {
             if (message instanceof ReplyMessage.Part part) {
                 response.part(part);
             } else if (message instanceof ReplyMessage.Inference inference) {
-                routed.responded(inference.message());
                 response.message(inference.message(), infer.stream());
             }
         } catch (RuntimeException | OutOfMemoryError e) {
             inFlight.cancel();
-            fail(CallLog.failureOf(e, call.context()));
+            fail(CallLog.failureOf(e, exchange.context()));
         }
-    }
-
-    /** The response has started: neither the request nor the fallback is needed any more. */
-    private void responseStarted() {
-        fallback = null;
-        releaseIfUnused();
     }
 
     @Override
@@ -314,13 +199,12 @@ final class InferCall implements Reply {
         try {
             response.end();
         } catch (RuntimeException | OutOfMemoryError e) {
-            fail(CallLog.failureOf(e, call.context()));
+            fail(CallLog.failureOf(e, exchange.context()));
             return;
         }
         // The client may have cancelled the call as it received the last part.
         if (!callEnded) {
-            callEnded = true;
-            releaseIfUnused();
+            end();
             exchange.complete();
         }
     }
@@ -330,17 +214,8 @@ final class InferCall implements Reply {
         if (callEnded) {
             return;
         }
-        Target nextTarget = fallback;
-        if (nextTarget != null && RoutedCall.fallsBack(call, failure)) {
-            routed.failedOver(failure, nextTarget);
-            fallback = null;
-            inFlight = Subscription.NONE;
-            send(nextTarget, false);
-            return;
-        }
-        callEnded = true;
         boolean sends = inFlight instanceof RequestUpload upload && upload.waitsForClient();
-        releaseIfUnused();
+        end();
         if (sends && failure.code() == ErrorCode.DEADLINE_EXCEEDED) {
             // The elapsed time is the client's.
             exchange.excuseTarget();
@@ -348,35 +223,21 @@ final class InferCall implements Reply {
         exchange.fail(failure);
     }
 
-    /** Releases the request, unless copies of it are still to be made or parts of it still to be received. */
-    private void releaseIfUnused() {
-        if (callEnded) {
-            response.release();
-        }
-        boolean passes = inFlight instanceof RequestUpload && !callEnded;
-        if (!routed.copying() && !passes) {
-            request.release();
-        }
+    @Override
+    public void redirected(OipException failure, ModelRef model) {
+        exchange.redirected(failure, model);
     }
 
-    /** The request as the source of its copies; kept as long as the fallback may need it. */
-    private final class ShadowedRequest implements RequestSource {
-        @Override
-        public Map<String, Parameter> parameters() {
-            return body.parameters();
-        }
+    @Override
+    public void notSent() {
+        exchange.notSent();
+    }
 
-        @Override
-        public InferMessage prepare(ServerFeatures peer, ModelRef model) {
-            return request.prepare(peer, model, null).message();
-        }
-
-        @Override
-        public void release() {
-            routed.copied();
-            if (callEnded || fallback == null) {
-                request.release();
-            }
+    private void end() {
+        callEnded = true;
+        response.release();
+        if (!sent) {
+            request.release();
         }
     }
 }

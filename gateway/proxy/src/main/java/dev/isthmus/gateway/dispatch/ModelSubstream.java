@@ -2,7 +2,9 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.protobuf.StreamedResponse;
@@ -18,11 +20,28 @@ final class ModelSubstream implements Reply {
     private final StreamCallFlow.StreamTarget key;
     private final PendingRequests pending = new PendingRequests();
     private UpstreamStream stream = UpstreamStream.ENDED;
+    /** What the target calls the model. */
+    private String served;
+
     private boolean ended;
 
     ModelSubstream(StreamCallFlow flow, StreamCallFlow.StreamTarget key) {
         this.flow = flow;
         this.key = key;
+        this.served = key.target().model().name();
+    }
+
+    /** The model name to set in responses; null for the server's. */
+    private @Nullable String responseModel() {
+        return served.equals(key.requested()) ? null : key.requested();
+    }
+
+    /** The failure with the model's name as the client knows it. */
+    private OipException named(OipException failure) {
+        return responseModel() == null || !failure.isServersText()
+                ? failure
+                : OipException.ofServer(
+                        failure.code(), RedactedText.renamed(failure.message(), served, key.requested()));
     }
 
     /** The stream to the server. */
@@ -42,6 +61,22 @@ final class ModelSubstream implements Reply {
         pending.add(request);
     }
 
+    /** A request has had no response for so long: neither have those behind it. */
+    void expired(long nanos) {
+        if (!ended) {
+            stream.cancel();
+            fail(new UpstreamFailures(key.target().upstream().name(), () -> false).timedOut(nanos, null));
+        }
+    }
+
+    /** Further requests get a stream of their own, and so the chance that the target responds. */
+    @Override
+    public void redirected(OipException failure, ModelRef model) {
+        served = model.name();
+        pending.redirected(failure, model);
+        flow.redirected(key, this);
+    }
+
     @Override
     public void headers(Map<String, String> headers) {
         if (!flow.callEnded()) {
@@ -57,7 +92,7 @@ final class ModelSubstream implements Reply {
         }
         switch (message) {
             case ReplyMessage.Inference inference -> respond(inference);
-            case ReplyMessage.StreamError error -> failed(key.named(error.failure()), error.id());
+            case ReplyMessage.StreamError error -> failed(named(error.failure()), error.id());
             default -> flow.client().message(message);
         }
     }
@@ -66,7 +101,7 @@ final class ModelSubstream implements Reply {
         InferMessage response = null;
         StreamedResponse place;
         try {
-            response = flow.converted(inference, key);
+            response = flow.converted(inference, responseModel());
             place = place(response);
         } catch (OipException invalid) {
             if (response != null) {
@@ -128,12 +163,12 @@ final class ModelSubstream implements Reply {
         stream = UpstreamStream.ENDED;
         if (late()) {
             // The deadline holds for the whole stream.
-            flow.fail(key.named(failure));
+            flow.fail(named(failure));
             return;
         }
         for (StreamedCall request : pending.unfinished()) {
             if (!flow.callEnded()) {
-                request.exchange().fail(key.named(failure));
+                request.exchange().fail(named(failure));
             }
         }
         flow.ended(key, this);

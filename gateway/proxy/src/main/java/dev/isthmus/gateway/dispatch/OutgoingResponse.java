@@ -19,7 +19,6 @@ import org.jspecify.annotations.Nullable;
 final class OutgoingResponse {
     private final Exchange exchange;
     private final CallContext context;
-    private final RoutedCall routed;
     private final Transcoder transcoder;
     private ResponseForm form = ResponseForm.DECODED;
     private @Nullable PassThroughJson passThrough;
@@ -30,7 +29,6 @@ final class OutgoingResponse {
     OutgoingResponse(Exchange exchange, Transcoder transcoder) {
         this.exchange = exchange;
         this.context = exchange.context();
-        this.routed = RoutedCall.of(exchange);
         this.transcoder = transcoder;
     }
 
@@ -41,7 +39,7 @@ final class OutgoingResponse {
 
     /** Whether it may arrive in parts, see {@link Reply#acceptsParts}. */
     boolean acceptsParts(Wire wire, long length) {
-        return form.passesParts(wire) && !routed.compared() && exchange.acceptsParts(wire, length);
+        return form.passesParts(wire) && exchange.acceptsParts(wire, length);
     }
 
     /**

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -67,6 +69,11 @@ final class PendingRequests {
             }
         }
         return responded != null && (waiting.isEmpty() || responded.id().equals(id)) ? responded : waiting.peek();
+    }
+
+    /** Those without a response go to another target, which names the model so. */
+    void redirected(OipException failure, ModelRef model) {
+        waiting.forEach(request -> request.exchange().redirected(failure, model));
     }
 
     /** The stream has failed: removes the requests that have failed with it. */

@@ -63,7 +63,6 @@ public final class ProxyStack {
                 policies.any(RoutePolicyTable.RoutePolicies::ramped)
                         ? new RampTiming(policies.ramps(), policies.nanoTime())
                         : null);
-        layers.add(policies.any(each -> each.shadows().any()) ? new Shadowing() : null);
         layers.add(validation);
         layers.add(policies.any(each -> each.cache() != null) ? new CachePurging(policies.caches(), routes) : null);
         layers.removeIf(Objects::isNull);

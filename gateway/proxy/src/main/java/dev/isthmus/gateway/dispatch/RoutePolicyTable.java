@@ -3,6 +3,7 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.gateway.batching.RouteBatching;
 import dev.isthmus.gateway.cache.ResponseCache;
 import dev.isthmus.gateway.cache.ResponseCaches;
+import dev.isthmus.gateway.fallback.RouteFallback;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.limit.RateCounters;
 import dev.isthmus.gateway.limit.RateLimits;
@@ -75,14 +76,13 @@ public final class RoutePolicyTable implements AutoCloseable {
     record RoutePolicies(
             ModelConfig config,
             @Nullable RateLimits limits,
-            Shadows shadows,
             boolean ramped,
             @Nullable TargetMeters targets,
             @Nullable ResponseCache cache,
             List<RouteService> services,
             List<Upstream> upstreams) {
         static final RoutePolicies NOTHING =
-                new RoutePolicies(ModelConfig.DEFAULT, null, Shadows.NONE, false, null, null, List.of(), List.of());
+                new RoutePolicies(ModelConfig.DEFAULT, null, false, null, null, List.of(), List.of());
     }
 
     /**
@@ -102,19 +102,18 @@ public final class RoutePolicyTable implements AutoCloseable {
                 : new Admission(limits, resources.meters());
         for (Route route : routes.routes()) {
             ModelConfig config = route.config();
-            Shadows shadows = Shadows.of(route.key(), config.shadow(), route::shadows, transcoder, resources.shadows());
             boolean ramped = config.ramp() != null;
-            List<RouteService> services = services(route, transcoder);
+            ResponseCache cache = cache(route, previous);
+            List<RouteService> services = services(route, cache, transcoder);
             route.serve(services);
             byRoute.put(
                     route.key(),
                     new RoutePolicies(
                             config,
                             limits(route, previous),
-                            shadows,
                             ramped,
                             targets(route, previous),
-                            cache(route, previous),
+                            cache,
                             services,
                             route.upstreams()));
             plan(route);
@@ -135,10 +134,21 @@ public final class RoutePolicyTable implements AutoCloseable {
     }
 
     /** What a route does with inferences, the outermost first. What is not configured is not in the list. */
-    private List<RouteService> services(Route route, Transcoder transcoder) {
-        return Stream.<@Nullable RouteService>of(batching(route, transcoder))
+    private List<RouteService> services(Route route, @Nullable ResponseCache cache, Transcoder transcoder) {
+        return Stream.<@Nullable RouteService>of(
+                        route.config().fallback() == null ? null : new RouteFallback(route),
+                        shadows(route, transcoder),
+                        cache,
+                        batching(route, transcoder))
                 .filter(Objects::nonNull)
                 .toList();
+    }
+
+    private @Nullable RouteService shadows(Route route, Transcoder transcoder) {
+        List<ModelConfig.ShadowConfig> configs = route.config().shadow();
+        return configs.isEmpty()
+                ? null
+                : Shadows.of(route.key(), configs, route::shadows, transcoder, resources.shadows());
     }
 
     private @Nullable RouteService batching(Route route, Transcoder transcoder) {
@@ -211,7 +221,7 @@ public final class RoutePolicyTable implements AutoCloseable {
     /** The policies of the default upstream's route, and of routes to upstreams that discover their models. */
     private RoutePolicies unconfigured(Route route) {
         return new RoutePolicies(
-                route.config(), null, Shadows.NONE, false, targets(route, null), null, List.of(), route.upstreams());
+                route.config(), null, false, targets(route, null), null, List.of(), route.upstreams());
     }
 
     /** Activates the ramps of this table. Called just before its routes become active. */
@@ -253,20 +263,20 @@ public final class RoutePolicyTable implements AutoCloseable {
     /** Closes everything except what the next table has taken over. */
     public void closeBut(@Nullable RoutePolicyTable next) {
         byRoute.forEach((route, each) -> {
-            each.shadows.close();
             // A table takes over what the previous one had for the same route.
             RoutePolicies kept =
                     next == null ? RoutePolicies.NOTHING : next.byRoute.getOrDefault(route, RoutePolicies.NOTHING);
             if (each.limits != null && kept.limits != each.limits) {
                 each.limits.close();
             }
-            if (each.cache != null && kept.cache != each.cache) {
-                each.cache.close();
-            }
             if (each.targets != null && kept.targets != each.targets) {
                 each.targets.close();
             }
-            each.services.forEach(RouteService::close);
+            for (RouteService service : each.services) {
+                if (service != kept.cache) {
+                    service.close();
+                }
+            }
         });
         unconfigured
                 .values()

@@ -1,106 +1,164 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.upstream.InferSource;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestOutline;
-import dev.isthmus.transcoder.ResponseForm;
+import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.ServerFeatures;
-import java.util.Objects;
+import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The request that an inference sends: the client's body, or what was decoded of it, and layers may have changed. Holds
- * its buffers until {@link #release()}.
+ * The request that an inference sends: the client's body, or what was decoded of it, and layers may have changed. Layers
+ * see its outline before anything is produced from it.
  */
-final class SentRequest {
-    private final RequestBody body;
+final class SentRequest implements InferSource {
+    private final Exchange exchange;
+    private final RoutedCall routed;
     private final ModelRef requested;
     private final Transcoder transcoder;
-    private final CallContext context;
+    private final RequestBody body;
+    private final @Nullable OutgoingResponse response;
     /** Null as long as the body is sent as it is. */
     private @Nullable DecodedBody decoded;
+
+    private boolean shown;
+    private int holders = 1;
 
     /**
      * A request that is sent as it is.
      *
      * @param requested the model as the client names it
+     * @param body taken
+     * @param response gets the form in which the client wants it; null if that is not the target's matter
      */
-    SentRequest(RequestBody body, ModelRef requested, Transcoder transcoder, CallContext context) {
-        this.body = body;
+    SentRequest(
+            Exchange exchange,
+            ModelRef requested,
+            Transcoder transcoder,
+            RequestBody body,
+            @Nullable OutgoingResponse response) {
+        this.exchange = exchange;
+        this.routed = RoutedCall.of(exchange);
         this.requested = requested;
         this.transcoder = transcoder;
-        this.context = context;
+        this.body = body;
+        this.response = response;
     }
 
-    /** Whether it is sent as it was decoded. */
-    boolean isDecoded() {
-        return decoded != null;
+    @Override
+    public String id() {
+        return decoded == null ? body.id() : decoded.request().id();
+    }
+
+    @Override
+    public Map<String, Parameter> parameters() {
+        return body.parameters();
+    }
+
+    @Override
+    public boolean needsMetadata() {
+        return decoded == null && body.needsMetadata();
+    }
+
+    @Override
+    public void describe(ModelMetadata metadata) {
+        body.describe(metadata);
+    }
+
+    /** Whether it must be transformed before it is sent. */
+    boolean transforms() {
+        return decoded == null && exchange.transforms();
     }
 
     /**
-     * Decodes the body to be changed.
+     * Passes it to the layers that change it.
      *
-     * @return owned by the caller, who {@linkplain #changed changes} it
+     * @param then runs when they have, unless the call ends before
      */
-    DecodedBody original(ServerFeatures peer, ModelRef model) {
-        return body.decode(peer, model);
+    void transform(Target target, Runnable then) {
+        DecodedBody original = body.decode(routed.features(target.upstream()), target.model());
+        exchange.transform(original.request(), routed.call().deadlineNanos(), changed -> {
+            decoded = original.with(changed);
+            then.run();
+        });
     }
 
-    /** From now on this is sent (taken). */
-    void changed(DecodedBody other) {
-        decoded = other;
+    /** The layers have seen its outline. */
+    void shown() {
+        shown = true;
     }
 
-    /**
-     * Decodes the body if it was not decoded yet: from now on it is sent as it was decoded.
-     *
-     * @param show receives the request's outline, and may refuse it; null for nobody
-     * @return the form in which the client wants the target's response
-     */
-    ResponseForm decode(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> show) {
-        DecodedBody known = decoded == null ? body.decode(peer, model) : decoded;
+    /** Shows its outline to the layers; null if they have seen it, or none wants to. */
+    private @Nullable Consumer<RequestOutline> show() {
+        if (shown || !exchange.showsOutline()) {
+            return null;
+        }
+        shown = true;
+        return exchange::parsed;
+    }
+
+    /** From now on it is sent as it was decoded. */
+    @Override
+    public InferRequest decoded(Upstream server, ModelRef model) {
+        Consumer<RequestOutline> show = show();
+        DecodedBody known = decoded == null ? body.decode(routed.features(server), model) : decoded;
         decoded = known;
         if (show != null) {
             show.accept(RequestOutline.of(known.request()));
         }
-        return known.formOf(model, requested);
+        if (response != null) {
+            response.form(known.formOf(model, requested));
+        }
+        return known.request().withModel(model);
     }
 
-    /** The id that the server gets, and has to repeat; empty for none. */
-    String id() {
-        return decoded == null ? body.id() : decoded.request().id();
+    @Override
+    public InferMessage encoded(Upstream server, ModelRef model) {
+        UpstreamMessage prepared = prepare(routed.features(server), model, show());
+        if (response != null) {
+            response.form(prepared.form());
+        }
+        exchange.sending();
+        return prepared.message();
     }
 
-    /** What was decoded, with the model of a target; borrowed. */
-    InferRequest decoded(ModelRef model) {
-        return Objects.requireNonNull(decoded).request().withModel(model);
+    @Override
+    public InferMessage copied(ServerFeatures server, ModelRef model) {
+        return prepare(server, model, null).message();
     }
 
-    /**
-     * Produces the request for a server.
-     *
-     * @param model the model to request from the server
-     * @param show as for {@link #decode}
-     */
-    UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> show) {
+    private UpstreamMessage prepare(ServerFeatures server, ModelRef model, @Nullable Consumer<RequestOutline> show) {
         if (decoded == null) {
-            return body.prepare(peer, model, show);
+            return body.prepare(server, model, show);
         }
         if (show != null) {
             show.accept(RequestOutline.of(decoded.request()));
         }
-        return decoded.retained(model, requested).encoded(transcoder, context.allocator(), peer);
+        return decoded.retained(model, requested).encoded(transcoder, exchange.context().allocator(), server);
     }
 
-    /** Releases everything. Idempotent. */
-    void release() {
-        body.release();
-        if (decoded != null) {
-            decoded.message().release();
-            decoded = null;
+    @Override
+    public void retain() {
+        holders++;
+    }
+
+    @Override
+    public void release() {
+        if (holders > 0 && --holders == 0) {
+            body.release();
+            if (decoded != null) {
+                decoded.message().release();
+                decoded = null;
+            }
         }
     }
 }

@@ -12,27 +12,24 @@ import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.StreamSelections;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
-import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.rest.OutputForms;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,10 +40,11 @@ import org.jspecify.annotations.Nullable;
 final class StreamCallFlow implements RequestSink {
     private final Exchange client;
     private final Call call;
-    private final boolean separate;
     private final Transcoder transcoder;
     private final StreamSelections selections = new StreamSelections();
-    private final Map<StreamTarget, ModelSubstream> substreams = new LinkedHashMap<>();
+    private final Set<ModelSubstream> substreams = new LinkedHashSet<>();
+    /** Those that take further requests. */
+    private final Map<StreamTarget, ModelSubstream> open = new HashMap<>();
     /** Messages behind the undecided one. */
     private final Deque<ByteBuf> held = new ArrayDeque<>();
     /** The request that waits for the decision of a layer. */
@@ -56,10 +54,9 @@ final class StreamCallFlow implements RequestSink {
     private boolean ended;
     private boolean callEnded;
 
-    StreamCallFlow(Exchange client, boolean separate, Transcoder transcoder) {
+    StreamCallFlow(Exchange client, Transcoder transcoder) {
         this.client = client;
         this.call = client.call();
-        this.separate = separate;
         this.transcoder = transcoder;
     }
 
@@ -125,42 +122,23 @@ final class StreamCallFlow implements RequestSink {
     void send(StreamedCall request, ByteBuf message) {
         ProtobufBody body = new ProtobufBody(transcoder, call.allocator(), request.outline());
         body.add(message);
+        SentRequest sent = new SentRequest(request.exchange(), request.outline().model(), transcoder, body, null);
         try {
-            send(request, body);
-        } catch (RuntimeException fault) {
-            fail(request, fault);
-        } finally {
-            body.release();
-        }
-    }
-
-    private void send(StreamedCall request, ProtobufBody body) {
-        Exchange exchange = request.exchange();
-        RoutedCall routed = RoutedCall.of(exchange);
-        TargetSelection selection = routed.selectTarget(attributes(request.outline()), selections);
-        Target target = selection.target();
-        ServerFeatures peer = routed.features(target.upstream());
-        Consumer<RequestOutline> show = exchange.showsOutline() ? exchange::parsed : null;
-        if (!exchange.transforms()) {
-            send(request, selection, body.prepare(peer, target.model(), show).message());
-            return;
-        }
-        DecodedBody decoded = body.decode(peer, target.model());
-        exchange.transform(decoded.request(), call.deadlineNanos(), changed -> {
-            try {
-                DecodedBody sent = decoded.with(changed);
-                if (show != null) {
-                    sent.show(show);
-                }
-                send(
-                        request,
-                        selection,
-                        sent.encoded(transcoder, call.allocator(), peer).message());
-            } catch (RuntimeException fault) {
-                fail(request, fault);
+            TargetSelection selection =
+                    RoutedCall.of(request.exchange()).selectTarget(attributes(request.outline()), selections);
+            if (sent.transforms()) {
+                sent.transform(selection.target(), () -> {
+                    send(request, selection, sent);
+                    decided(request);
+                });
+                body.release();
+            } else {
+                send(request, selection, sent);
             }
-            decided(request);
-        });
+        } catch (RuntimeException fault) {
+            sent.release();
+            fail(request, fault);
+        }
     }
 
     /** A request that was not sent fails alone; with a fault of the gateway, the stream fails. */
@@ -172,16 +150,32 @@ final class StreamCallFlow implements RequestSink {
         fail(CallLog.failureOf(thrown, call.context()));
     }
 
-    /** @param message taken */
-    private void send(StreamedCall streamed, TargetSelection selection, InferMessage message) {
-        ProtobufReader.Outline outline = streamed.outline();
+    /** @param source taken */
+    private void send(StreamedCall request, TargetSelection selection, SentRequest source) {
         Target target = selection.target();
-        Call withAffinity = call.withAffinity(selection.affinity(), selection.sequence());
-        RoutedCall routed = RoutedCall.of(streamed.exchange());
-        routed.sendingUncopied(call);
-        UpstreamStream stream = substream(withAffinity, target, outline.model(), streamed);
-        Call own = streamed.exchange().call().withAffinity(selection.affinity(), selection.sequence());
-        streamed.send(own.within(routed.route().config().timeout()), stream, target.model(), message);
+        InferenceRequest message = new InferenceRequest(target.upstream(), target.model(), source, true);
+        Call own = RoutedCall.of(request.exchange()).call();
+        ModelSubstream substream;
+        try {
+            message.encode();
+            Call withAffinity = call.withAffinity(selection.affinity(), selection.sequence());
+            substream = substream(withAffinity, target, request.outline().model(), request);
+        } catch (RuntimeException fault) {
+            message.release();
+            fail(request, fault);
+            return;
+        }
+        try {
+            request.send(own, substream.stream(), message);
+        } catch (RuntimeException fault) {
+            fail(request, fault);
+            return;
+        }
+        if (own.hasDeadline() && !call.hasDeadline() && target.upstream().peer().wire() == Wire.PROTOBUF) {
+            // A stream to a server has no deadline; other servers get a call for each request.
+            long left = own.deadlineNanos() - System.nanoTime();
+            request.expireAfter(left, () -> substream.expired(left));
+        }
     }
 
     private RequestAttributes attributes(ProtobufReader.Outline outline) {
@@ -189,19 +183,20 @@ final class StreamCallFlow implements RequestSink {
     }
 
     /** The stream for a request, opened if there is none. */
-    private UpstreamStream substream(Call withAffinity, Target target, ModelRef requested, StreamedCall request) {
+    private ModelSubstream substream(Call withAffinity, Target target, ModelRef requested, StreamedCall request) {
         Upstream server = target.upstream().server(withAffinity, target.model());
         StreamTarget key = new StreamTarget(target, server, requested.name());
-        ModelSubstream existing = substreams.get(key);
+        ModelSubstream existing = open.get(key);
         if (existing != null) {
             existing.add(request);
-            return existing.stream();
+            return existing;
         }
         ModelSubstream opened = new ModelSubstream(this, key);
-        substreams.put(key, opened);
+        substreams.add(opened);
+        open.put(key, opened);
         opened.add(request);
-        opened.stream(stream(withAffinity, target, opened));
-        return opened.stream();
+        opened.stream(target.service().inferStream(withAffinity, target.model(), opened));
+        return opened;
     }
 
     /**
@@ -210,30 +205,7 @@ final class StreamCallFlow implements RequestSink {
      * @param server one of the target's servers; any for requests without affinity
      * @param requested the model as the client names it
      */
-    record StreamTarget(Target target, Upstream server, String requested) {
-        /** The model name to set in responses; null for the server's. */
-        @Nullable
-        String responseModel() {
-            return target.model().name().equals(requested) ? null : requested;
-        }
-
-        /** The failure with the model's name as the client knows it. */
-        OipException named(OipException failure) {
-            return responseModel() == null || !failure.isServersText()
-                    ? failure
-                    : OipException.ofServer(
-                            failure.code(),
-                            RedactedText.renamed(
-                                    failure.message(), target.model().name(), requested));
-        }
-    }
-
-    private UpstreamStream stream(Call withAffinity, Target target, ModelSubstream substream) {
-        boolean oneByOne = separate && target.upstream().peer().dialect().wholeStreams();
-        return oneByOne
-                ? new UnaryStream(target.upstream(), withAffinity, substream)
-                : target.upstream().inferStream(withAffinity, target.model(), substream);
-    }
+    record StreamTarget(Target target, Upstream server, String requested) {}
 
     @Override
     public void end() {
@@ -245,8 +217,7 @@ final class StreamCallFlow implements RequestSink {
             return;
         }
         ended = true;
-        new ArrayList<>(substreams.values())
-                .forEach(substream -> substream.stream().end());
+        List.copyOf(substreams).forEach(substream -> substream.stream().end());
         completeIfDone();
     }
 
@@ -264,15 +235,14 @@ final class StreamCallFlow implements RequestSink {
         // response.
         return undecided == null
                 && client.isReady()
-                && substreams.values().stream()
-                        .allMatch(substream -> substream.stream().isReady());
+                && substreams.stream().allMatch(substream -> substream.stream().isReady());
     }
 
     @Override
     public long held() {
         long bytes = undecided == null ? 0 : undecided.exchange().request().held();
         bytes += held.stream().mapToLong(ByteBuf::readableBytes).sum();
-        for (ModelSubstream substream : substreams.values()) {
+        for (ModelSubstream substream : substreams) {
             bytes += substream.stream().keptBytes();
         }
         return bytes;
@@ -280,8 +250,7 @@ final class StreamCallFlow implements RequestSink {
 
     @Override
     public void onReady() {
-        new ArrayList<>(substreams.values())
-                .forEach(substream -> substream.stream().onReady());
+        List.copyOf(substreams).forEach(substream -> substream.stream().onReady());
         resumeReading();
     }
 
@@ -293,8 +262,9 @@ final class StreamCallFlow implements RequestSink {
 
     /** @param failure that the requests fail with; null for that of the client's stream */
     private void cancelSubstreams(@Nullable OipException failure) {
-        List<ModelSubstream> remaining = new ArrayList<>(substreams.values());
+        List<ModelSubstream> remaining = List.copyOf(substreams);
         substreams.clear();
+        open.clear();
         held.forEach(ByteBuf::release);
         held.clear();
         if (undecided != null) {
@@ -330,18 +300,27 @@ final class StreamCallFlow implements RequestSink {
         return client;
     }
 
-    /** A message from a server in the form of the client (owned by the caller). */
-    InferMessage converted(ReplyMessage.Inference response, StreamTarget key) {
+    /**
+     * A message from a server in the form of the client (owned by the caller).
+     *
+     * @param model the name to set; null for the server's
+     */
+    InferMessage converted(ReplyMessage.Inference response, @Nullable String model) {
         String id = response.id();
-        ResponseForm form =
-                new ResponseForm(Wire.PROTOBUF, id == null, OutputForms.JSON, false, Map.of(), id, key.responseModel());
+        ResponseForm form = new ResponseForm(Wire.PROTOBUF, id == null, OutputForms.JSON, false, Map.of(), id, model);
         InferMessage converted = transcoder.response(call.allocator(), response.message(), form);
         return response.last() ? Transcoder.last(call.allocator(), converted) : converted;
     }
 
+    /** Another target has its requests: it takes no more. */
+    void redirected(StreamTarget key, ModelSubstream substream) {
+        open.remove(key, substream);
+    }
+
     /** A substream has ended; the next request opens a new one. */
     void ended(StreamTarget key, ModelSubstream substream) {
-        substreams.remove(key, substream);
+        open.remove(key, substream);
+        substreams.remove(substream);
         completeIfDone();
         resumeReading();
     }

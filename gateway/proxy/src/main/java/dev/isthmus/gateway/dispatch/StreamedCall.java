@@ -5,12 +5,13 @@ import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.gateway.upstream.UpstreamStream;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import io.netty.buffer.ByteBuf;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +24,9 @@ final class StreamedCall extends ForwardingReply {
     private final Exchange exchange;
     /** Over which it was sent. */
     private UpstreamStream sentOver = UpstreamStream.ENDED;
+
+    private @Nullable Future<?> timer;
+    private boolean responded;
 
     /**
      * A request that was received.
@@ -56,19 +60,42 @@ final class StreamedCall extends ForwardingReply {
         exchange.request().end();
     }
 
-    /** Sends it, with its model's name at the server. */
-    void send(Call call, UpstreamStream stream, ModelRef model, InferMessage message) {
+    /** @param message taken */
+    void send(Call call, UpstreamStream stream, InferenceRequest message) {
         sentOver = stream;
-        stream.send(call, model, id(), outline.emptyFinal(), message);
+        stream.send(call, message, outline.emptyFinal());
+    }
+
+    /** Runs a task after this time, unless it has a response or has ended by then. */
+    void expireAfter(long nanos, Runnable expired) {
+        if (!responded) {
+            timer = exchange.call().loop().schedule(expired, nanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void responded() {
+        responded = true;
+        if (timer != null) {
+            timer.cancel(false);
+            timer = null;
+        }
+    }
+
+    @Override
+    public void message(ReplyMessage message) {
+        responded();
+        super.message(message);
     }
 
     @Override
     public void complete() {
+        responded();
         sentOver.ended(exchange.context().upstreamNanos(), null);
     }
 
     @Override
     public void fail(OipException failure) {
+        responded();
         sentOver.ended(exchange.context().upstreamNanos(), failure);
         if (!flow.callEnded()) {
             super.message(new ReplyMessage.StreamError(failure, id()));
@@ -99,6 +126,7 @@ final class StreamedCall extends ForwardingReply {
 
         @Override
         public void cancel() {
+            responded();
             if (message != null) {
                 message.release();
                 message = null;

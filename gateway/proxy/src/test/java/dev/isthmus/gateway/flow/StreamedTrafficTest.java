@@ -334,9 +334,7 @@ class StreamedTrafficTest {
     }
 
     @ParameterizedTest
-    @EnumSource(
-            value = Flow.class,
-            names = {"UNARY", "INFER_EVENTS", "GENERATE", "GENERATE_EVENTS"})
+    @EnumSource(Flow.class)
     void fallback_takesOver(Flow flow) throws Exception {
         ModelConfig broken = TestConfigs.with(
                 ModelConfig.of("gone"),

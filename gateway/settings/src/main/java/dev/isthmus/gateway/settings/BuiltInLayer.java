@@ -24,6 +24,7 @@ public enum BuiltInLayer {
     RATE_LIMITS,
     TARGET_METRICS,
     RAMPS,
+    /** A place for added layers: shadows are no layer. */
     SHADOWS,
     VALIDATION,
     CACHE_PURGE;

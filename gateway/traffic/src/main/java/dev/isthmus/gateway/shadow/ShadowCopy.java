@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.upstream.InferSource;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -60,7 +61,7 @@ final class ShadowCopy implements Reply {
     }
 
     /** Sends the copy or drops it. Throws nothing. */
-    void send(RequestSource source) {
+    void send(InferSource source) {
         if (ended) {
             return;
         }
@@ -68,7 +69,7 @@ final class ShadowCopy implements Reply {
             ServerFeatures peer = target.upstream().peer();
             // The shadow must not write to shared memory regions, which belong to the primary call.
             ServerFeatures unshared = new ServerFeatures(peer.wire(), peer.dialect(), peer.binaryTensorData(), false);
-            InferMessage message = source.prepare(unshared, target.model());
+            InferMessage message = source.copied(unshared, target.model());
             if (hold(size(message))) {
                 started = shadow.runtime().now();
                 sent = true;

@@ -6,6 +6,9 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.upstream.InferSource;
+import dev.isthmus.gateway.upstream.RouteService;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.Transcoder;
@@ -19,7 +22,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The shadows of one route, which get copies of its calls. Thread-safe. */
-public final class Shadows implements AutoCloseable {
+public final class Shadows implements RouteService {
     /** For a route without shadows. */
     public static final Shadows NONE = new Shadows("", List.of(), requested -> List.of());
 
@@ -60,9 +63,19 @@ public final class Shadows implements AutoCloseable {
                         targets);
     }
 
-    /** Whether there are shadows. */
-    public boolean any() {
-        return !shadows.isEmpty();
+    @Override
+    public String name() {
+        return "shadows";
+    }
+
+    @Override
+    public Upstream around(Upstream inner) {
+        return new ShadowedUpstream(this, inner);
+    }
+
+    @Override
+    public boolean servesFallback() {
+        return false;
     }
 
     /**
@@ -72,9 +85,9 @@ public final class Shadows implements AutoCloseable {
      * @param requested the model as requested from the route
      * @param primary the call's target: a shadow with the same destination gets no copy, which could only be compared
      *     with itself
-     * @param source may be used until it is released
+     * @param source taken; null if it is of a kind that is never copied
      */
-    public ShadowCopies begin(Call call, ModelRef requested, Target primary, RequestSource source) {
+    ShadowCopies begin(Call call, ModelRef requested, Target primary, @Nullable InferSource source) {
         List<ShadowCopy> copies = List.of();
         if (!shadows.isEmpty()) {
             try {
@@ -86,8 +99,10 @@ public final class Shadows implements AutoCloseable {
                         .log("internal error in sampling the shadows of model '{}'; please report it", model);
             }
         }
-        if (copies.isEmpty()) {
-            source.release();
+        if (source == null || copies.isEmpty()) {
+            if (source != null) {
+                source.release();
+            }
             return ShadowCopies.NONE;
         }
         ShadowCopies shadowCopies = new ShadowCopies(copies, source);
@@ -101,7 +116,8 @@ public final class Shadows implements AutoCloseable {
     }
 
     /** Everything that can fail runs before the first permit is acquired. */
-    private List<ShadowCopy> copies(Call call, ModelRef requested, Target primary, RequestSource source) {
+    private List<ShadowCopy> copies(
+            Call call, ModelRef requested, Target primary, @Nullable InferSource source) {
         boolean[] sampled = new boolean[shadows.size()];
         boolean any = false;
         for (int i = 0; i < sampled.length; i++) {
@@ -133,8 +149,8 @@ public final class Shadows implements AutoCloseable {
         return copy.upstream().equals(primary.upstream()) && copy.model().equals(primary.model());
     }
 
-    private static @Nullable ShadowOutcome leftOut(Call call, RequestSource source) {
-        if (!(call.operation() instanceof Operation.Infer infer) || infer.stream()) {
+    private static @Nullable ShadowOutcome leftOut(Call call, @Nullable InferSource source) {
+        if (source == null || !(call.operation() instanceof Operation.Infer infer) || infer.stream()) {
             return ShadowOutcome.STREAM;
         }
         return inSequence(source.parameters()) ? ShadowOutcome.SEQUENCE : null;

@@ -10,6 +10,9 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.upstream.FakeUpstream;
+import dev.isthmus.gateway.upstream.InferSource;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
@@ -108,7 +111,7 @@ final class ShadowStage implements AutoCloseable {
         return new Call(operation, Call.NO_DEADLINE, Map.of("x-a", "b"), context).withAffinity(17);
     }
 
-    RequestSource source() {
+    InferSource source() {
         return new Source();
     }
 
@@ -122,14 +125,32 @@ final class ShadowStage implements AutoCloseable {
         channel.runPendingTasks();
     }
 
-    private final class Source implements RequestSource {
+    private final class Source implements InferSource {
+        @Override
+        public String id() {
+            return "";
+        }
+
+        @Override
+        public InferRequest decoded(Upstream server, ModelRef model) {
+            throw new AssertionError("copies are not decoded");
+        }
+
+        @Override
+        public InferMessage encoded(Upstream server, ModelRef model) {
+            throw new AssertionError("the primary request is sent");
+        }
+
+        @Override
+        public void retain() {}
+
         @Override
         public Map<String, Parameter> parameters() {
             return parameters;
         }
 
         @Override
-        public InferMessage prepare(ServerFeatures peer, ModelRef model) {
+        public InferMessage copied(ServerFeatures peer, ModelRef model) {
             preparedFor = peer;
             if (unsendable != null) {
                 throw unsendable;

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
@@ -8,6 +9,7 @@ import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
@@ -132,6 +134,13 @@ public final class Cluster implements Upstream {
 
     @Override
     public Subscription send(Call call, UpstreamRequest request, Reply reply) {
+        if (request instanceof UpstreamRequest.InferenceRequest inference) {
+            try {
+                inference.message();
+            } catch (OipException invalid) {
+                return Upstream.refuse(request, invalid, reply);
+            }
+        }
         boolean limited = limited(request);
         if (queue != null && limited && !request.endless()) {
             return queue.send(call, request, reply);
@@ -171,6 +180,11 @@ public final class Cluster implements Upstream {
 
     @Override
     public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
+        if (call.operation() instanceof Operation.InferStream stream
+                && stream.separate()
+                && peer().dialect().wholeStreams()) {
+            return new UnaryStream(this, call, reply);
+        }
         CircuitBreakers.CallPermit permit;
         try {
             permit = breakers.acquire(true);
@@ -185,10 +199,10 @@ public final class Cluster implements Upstream {
             return UpstreamStream.ENDED;
         }
         TraceSpan span = shared.attempted(call, replica, model);
-        TrackedStream stream =
+        TrackedStream tracked =
                 new TrackedStream(shared, replica, span, permit, model, call.affinity() != Call.NO_AFFINITY, reply);
-        stream.open(replica.server(), span.propagated(call), model);
-        return stream;
+        tracked.open(replica.server(), span.propagated(call), model);
+        return tracked;
     }
 
     @Override

@@ -6,10 +6,10 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.InferMessage;
 import org.jspecify.annotations.Nullable;
 
 /** A bidirectional stream to one server; it is never moved to another. */
@@ -51,9 +51,9 @@ final class TrackedStream implements UpstreamStream {
     }
 
     @Override
-    public void send(Call request, ModelRef model, String id, boolean emptyFinal, InferMessage message) {
+    public void send(Call request, InferenceRequest message, boolean emptyFinal) {
         request.context().streamedTo(reply.replica().label());
-        stream.send(request, model, id, emptyFinal, message);
+        stream.send(request, message, emptyFinal);
     }
 
     /** Counts it, but not for the ejection of the server: errors within a stream have no status. */

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -24,8 +25,7 @@ public final class UnaryStream implements UpstreamStream {
     private static final int MAX_WAITING = 16;
     private static final Map<String, Parameter> FINAL = Map.of(StreamParameters.FINAL, new Parameter.Bool(true));
 
-    private record PendingMessage(
-            Call call, ModelRef model, String id, boolean emptyFinal, InferMessage message, long bytes) {}
+    private record PendingMessage(Call call, InferenceRequest message, boolean emptyFinal, long bytes) {}
 
     private final Upstream upstream;
     private final Call call;
@@ -47,13 +47,13 @@ public final class UnaryStream implements UpstreamStream {
     }
 
     @Override
-    public void send(Call request, ModelRef model, String id, boolean emptyFinal, InferMessage message) {
+    public void send(Call request, InferenceRequest message, boolean emptyFinal) {
         if (closed || ended) {
             message.release();
             return;
         }
         long bytes = message.bytes();
-        waiting.add(new PendingMessage(request, model, id, emptyFinal, message, bytes));
+        waiting.add(new PendingMessage(request, message, emptyFinal, bytes));
         waitingBytes += bytes;
         next();
     }
@@ -103,10 +103,8 @@ public final class UnaryStream implements UpstreamStream {
             waitingBytes -= first.bytes();
             inFlightBytes = first.bytes();
             inFlight = true;
-            UpstreamRequest request =
-                    new UpstreamRequest.InferenceRequest(first.model(), first.message(), first.id(), true);
-            subscription =
-                    upstream.send(first.call(), request, new UnaryReply(first)).cancelIf(closed);
+            subscription = upstream.send(first.call(), first.message(), new UnaryReply(first))
+                    .cancelIf(closed);
         }
         draining = false;
         if (ended && !inFlight && !closed && waiting.isEmpty()) {
@@ -117,10 +115,14 @@ public final class UnaryStream implements UpstreamStream {
 
     /** Receives the response to one request. */
     private final class UnaryReply implements Reply {
-        private final PendingMessage request;
+        private final String id;
+        private final ModelRef model;
+        private final boolean emptyFinal;
 
         UnaryReply(PendingMessage request) {
-            this.request = request;
+            this.id = request.message().id();
+            this.model = request.message().model();
+            this.emptyFinal = request.emptyFinal();
         }
 
         @Override
@@ -136,7 +138,7 @@ public final class UnaryStream implements UpstreamStream {
                 reply.message(inStream(inference));
             } else if (response instanceof ReplyMessage.StreamError error
                     && error.id().isEmpty()) {
-                reply.message(new ReplyMessage.StreamError(error.failure(), request.id()));
+                reply.message(new ReplyMessage.StreamError(error.failure(), id));
             } else {
                 reply.message(response);
             }
@@ -144,10 +146,10 @@ public final class UnaryStream implements UpstreamStream {
 
         private ReplyMessage.Inference inStream(ReplyMessage.Inference response) {
             Dialect dialect = upstream.peer().dialect();
-            boolean marked = request.emptyFinal() || dialect == Dialect.TRITON;
+            boolean marked = emptyFinal || dialect == Dialect.TRITON;
             return new ReplyMessage.Inference(
                     response.message(),
-                    dialect.acceptsId(request.id()) ? response.id() : request.id(),
+                    dialect.acceptsId(id) ? response.id() : id,
                     marked && upstream.peer().singleResponses());
         }
 
@@ -158,8 +160,8 @@ public final class UnaryStream implements UpstreamStream {
 
         @Override
         public void complete() {
-            if (!closed && request.emptyFinal() && !upstream.peer().singleResponses()) {
-                InferResponse last = new InferResponse(request.model(), request.id(), FINAL, List.of());
+            if (!closed && emptyFinal && !upstream.peer().singleResponses()) {
+                InferResponse last = new InferResponse(model, id, FINAL, List.of());
                 reply.message(new ReplyMessage.Inference(new InferMessage.Response(last)));
             }
             finished();
@@ -172,7 +174,7 @@ public final class UnaryStream implements UpstreamStream {
                 UnaryStream.this.cancel();
                 reply.fail(failure);
             } else if (!closed) {
-                reply.message(new ReplyMessage.StreamError(failure, request.id()));
+                reply.message(new ReplyMessage.StreamError(failure, id));
             }
             finished();
         }

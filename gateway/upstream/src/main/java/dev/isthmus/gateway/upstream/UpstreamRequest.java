@@ -3,9 +3,11 @@ package dev.isthmus.gateway.upstream;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** A request to an upstream. Owns its body until it is sent or released. */
@@ -61,23 +63,130 @@ public sealed interface UpstreamRequest {
         return this;
     }
 
+    /**
+     * The same request for another upstream, in case that this one's fails; shares the body, which must not have been
+     * sent. Null if it cannot be sent again.
+     */
+    default @Nullable UpstreamRequest to(Upstream other, ModelRef there) {
+        return null;
+    }
+
     /** Releases the body. */
     default void release() {}
 
     /**
-     * An inference; the reply receives {@code ReplyMessage.Inference}s on the peer's wire, or one in parts.
-     *
-     * @param message on the peer's wire, taken
-     * @param id of the request, which the response has to repeat; empty if it has none
-     * @param events whether any number of responses may arrive, one if the server cannot stream; otherwise there is
-     *     exactly one
+     * An inference; the reply receives {@code ReplyMessage.Inference}s on the peer's wire, or one in parts. It is encoded
+     * when its message is needed.
      */
-    record InferenceRequest(ModelRef model, InferMessage message, String id, boolean events)
-            implements UpstreamRequest {
+    final class InferenceRequest implements UpstreamRequest {
+        private final ModelRef model;
+        private final String id;
+        private final boolean events;
+        private final @Nullable Upstream server;
+        /** Null once the message was taken. */
+        private @Nullable InferSource source;
+
+        private @Nullable InferMessage message;
+
+        /**
+         * A request that was encoded.
+         *
+         * @param message on the peer's wire, taken
+         * @param id of the request, which the response has to repeat; empty if it has none
+         * @param events whether any number of responses may arrive, one if the server cannot stream; otherwise there is
+         *     exactly one
+         */
+        public InferenceRequest(ModelRef model, InferMessage message, String id, boolean events) {
+            this.model = model;
+            this.id = id;
+            this.events = events;
+            this.server = null;
+            this.message = message;
+        }
 
         /** An inference with one response, whose id is not compared. */
         public InferenceRequest(ModelRef model, InferMessage message) {
             this(model, message, "", false);
+        }
+
+        /**
+         * A request that is encoded for a server.
+         *
+         * @param source taken
+         */
+        public InferenceRequest(Upstream server, ModelRef model, InferSource source, boolean events) {
+            this.model = model;
+            this.id = source.id();
+            this.events = events;
+            this.server = server;
+            this.source = source;
+        }
+
+        @Override
+        public ModelRef model() {
+            return model;
+        }
+
+        /** As given to {@link #InferenceRequest(ModelRef, InferMessage, String, boolean)}. */
+        public String id() {
+            return id;
+        }
+
+        public boolean events() {
+            return events;
+        }
+
+        /** What it is produced from; only before its message is taken. */
+        public InferSource source() {
+            return Objects.requireNonNull(source);
+        }
+
+        /** The server that it is meant for; as {@link #source()}. */
+        public Upstream server() {
+            return Objects.requireNonNull(server);
+        }
+
+        /** Whether the model's metadata must be known before it is sent. */
+        public boolean needsMetadata() {
+            return source != null && source.needsMetadata();
+        }
+
+        /** The decoded request; borrowed, as {@link #source()}. */
+        public InferRequest decoded() {
+            return source().decoded(server(), model);
+        }
+
+        /**
+         * Encodes it, if it was not.
+         *
+         * @throws dev.isthmus.oip.OipException if it cannot be expressed for the server; it is released then
+         */
+        public InferMessage encode() {
+            InferMessage encoded = message;
+            if (encoded == null) {
+                try {
+                    encoded = source().encoded(server(), model);
+                } catch (RuntimeException | OutOfMemoryError e) {
+                    release();
+                    throw e;
+                }
+                message = encoded;
+            }
+            return encoded;
+        }
+
+        /** The message on the peer's wire, owned by the caller if it sends it; see {@link #encode()}. */
+        public InferMessage message() {
+            InferMessage encoded = encode();
+            releaseSource();
+            return encoded;
+        }
+
+        private void releaseSource() {
+            if (source != null) {
+                source.release();
+                source = null;
+            }
         }
 
         @Override
@@ -92,17 +201,29 @@ public sealed interface UpstreamRequest {
 
         @Override
         public long bytes() {
-            return message.bytes();
+            return message().bytes();
         }
 
         @Override
         public InferenceRequest retained() {
-            return new InferenceRequest(model, message.retained(), id, events);
+            return new InferenceRequest(model, message().retained(), id, events);
+        }
+
+        @Override
+        public @Nullable InferenceRequest to(Upstream other, ModelRef there) {
+            if (source == null) {
+                return null;
+            }
+            source.retain();
+            return new InferenceRequest(other, there, source, events);
         }
 
         @Override
         public void release() {
-            message.release();
+            releaseSource();
+            if (message != null) {
+                message.release();
+            }
         }
     }
 
@@ -243,6 +364,11 @@ public sealed interface UpstreamRequest {
         }
 
         @Override
+        public GenerateRequest to(Upstream other, ModelRef there) {
+            return new GenerateRequest(new Operation.Generate(there, operation.stream()), body.retainedDuplicate());
+        }
+
+        @Override
         public GenerateRequest retained() {
             return new GenerateRequest(operation, body.retainedDuplicate());
         }
@@ -296,7 +422,12 @@ public sealed interface UpstreamRequest {
     record ModelReadyRequest(ModelRef model) implements UpstreamRequest {}
 
     /** The reply receives one {@code ReplyMessage.Model}, or NOT_FOUND. */
-    record ModelMetadataRequest(ModelRef model) implements UpstreamRequest {}
+    record ModelMetadataRequest(ModelRef model) implements UpstreamRequest {
+        @Override
+        public ModelMetadataRequest to(Upstream other, ModelRef there) {
+            return new ModelMetadataRequest(there);
+        }
+    }
 
     /**
      * The names of the server's models, for servers that have such a list but no repository index; the reply receives

@@ -2,9 +2,8 @@ package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.oip.ModelRef;
+import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.InferMessage;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +15,7 @@ public interface UpstreamStream extends Subscription {
     /** A stream that failed before it began. */
     UpstreamStream ENDED = new UpstreamStream() {
         @Override
-        public void send(Call call, ModelRef model, String id, boolean emptyFinal, InferMessage message) {
+        public void send(Call call, InferenceRequest message, boolean emptyFinal) {
             message.release();
         }
 
@@ -36,12 +35,11 @@ public interface UpstreamStream extends Subscription {
      * Sends a request.
      *
      * @param call the request as a call, with a context of its own
-     * @param id of the request, for reporting its failure
+     * @param message taken
      * @param emptyFinal whether the last response must be marked as such, and a response without tensors must follow if
      *     there may be several; if the server does so itself, the message says so
-     * @param message on the upstream's wire, taken
      */
-    void send(Call call, ModelRef model, String id, boolean emptyFinal, InferMessage message);
+    void send(Call call, InferenceRequest message, boolean emptyFinal);
 
     /**
      * A request that was sent has ended.

@@ -35,6 +35,9 @@ public final class FakeUpstream implements Upstream {
     /** Whether inferences throw an unexpected exception. */
     public boolean broken;
 
+    /** As {@link #passesFrom()}. */
+    public long passesFrom = Long.MAX_VALUE;
+
     /** Runs before the method that starts a request returns. */
     public Consumer<ReceivedRequest> beforeReturn = received -> {};
 
@@ -49,6 +52,9 @@ public final class FakeUpstream implements Upstream {
         public final @Nullable ModelRef model;
 
         public final Reply reply;
+        /** Whether a model's metadata are asked for. */
+        public boolean metadata;
+
         /** Whether it is ready for parts. */
         public boolean open;
 
@@ -86,7 +92,7 @@ public final class FakeUpstream implements Upstream {
         }
 
         @Override
-        public void send(Call request, ModelRef model, String id, boolean emptyFinal, InferMessage message) {
+        public void send(Call request, UpstreamRequest.InferenceRequest message, boolean emptyFinal) {
             sent++;
             message.release();
         }
@@ -151,6 +157,11 @@ public final class FakeUpstream implements Upstream {
     }
 
     @Override
+    public long passesFrom() {
+        return passesFrom;
+    }
+
+    @Override
     public Subscription send(Call call, UpstreamRequest request, Reply reply) {
         request.release();
         if (request instanceof UpstreamRequest.InferenceRequest) {
@@ -161,6 +172,7 @@ public final class FakeUpstream implements Upstream {
         if (request instanceof UpstreamRequest.InferenceInParts parts) {
             parts.open(received);
         }
+        received.metadata = request instanceof UpstreamRequest.ModelMetadataRequest;
         keep(received);
         if (refusing && request instanceof UpstreamRequest.InferenceInParts) {
             received.fail(ErrorCode.UNAVAILABLE, Processed.NO);

@@ -24,7 +24,8 @@ class UnaryStreamTest {
     private final UnaryStream stream = new UnaryStream(upstream, call, Reply.DISCARDING);
 
     private void send() {
-        stream.send(call, ModelRef.of("m"), "", false, new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER));
+        InferMessage empty = new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER);
+        stream.send(call, new UpstreamRequest.InferenceRequest(ModelRef.of("m"), empty, "", true), false);
     }
 
     @Test

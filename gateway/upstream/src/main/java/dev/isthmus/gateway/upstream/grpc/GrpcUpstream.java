@@ -93,7 +93,7 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
                 && infer.events()
                 && capabilities().dialect().streams()) {
             UpstreamStream stream = inferStream(call, infer.model(), reply);
-            stream.send(call, infer.model(), infer.id(), false, infer.message());
+            stream.send(call, infer, false);
             stream.end();
             return stream;
         }

@@ -5,9 +5,9 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.upstream.CallTimeout;
+import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.Dialect;
@@ -50,12 +50,13 @@ final class StreamCall extends GrpcCall implements UpstreamStream {
     }
 
     @Override
-    public void send(Call request, ModelRef model, String id, boolean emptyFinal, InferMessage message) {
-        if (finished() || endRequested || !(message instanceof InferMessage.ProtobufMessage protobuf)) {
+    public void send(Call request, InferenceRequest message, boolean emptyFinal) {
+        if (finished() || endRequested || !(message.message() instanceof InferMessage.ProtobufMessage protobuf)) {
             message.release();
             return;
         }
-        expected = ExpectedOrigin.of(dialect, model.name(), "");
+        String id = message.id();
+        expected = ExpectedOrigin.of(dialect, message.model().name(), "");
         if (ids != null && (id.isEmpty() || !dialect.repeatsId(id) || ids.size() == MAX_IDS)) {
             ids = null;
         } else if (ids != null) {

@@ -84,6 +84,10 @@ public abstract class PeerContract {
                 call, new UpstreamRequest.InferenceRequest(MODEL, new InferMessage.ProtobufMessage(body)), reply));
     }
 
+    private static UpstreamRequest.InferenceRequest request(ByteBuf message) {
+        return new UpstreamRequest.InferenceRequest(MODEL, new InferMessage.ProtobufMessage(message), "", true);
+    }
+
     private Call call(String what) {
         return bench.call(Map.of("x-do", what));
     }
@@ -169,7 +173,7 @@ public abstract class PeerContract {
     /** Sends as fast as the server reads. */
     private void pump(UpstreamStream stream, Deque<byte[]> left) {
         while (!left.isEmpty() && stream.isReady()) {
-            stream.send(bench.call(), MODEL, "", false, new InferMessage.ProtobufMessage(buffer(left.remove())));
+            stream.send(bench.call(), request(buffer(left.remove())), false);
         }
         if (left.isEmpty()) {
             stream.end();
@@ -198,7 +202,7 @@ public abstract class PeerContract {
         StreamReply reply = new StreamReply(3);
         UpstreamStream stream = open(call("flood"), reply);
         bench.loop().execute(() -> {
-            stream.send(bench.call(), MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(1, 1))));
+            stream.send(bench.call(), request(buffer(random(1, 1))), false);
             stream.end();
         });
         await().atMost(Duration.ofSeconds(20)).until(() -> reply.messages.size() == 3);
@@ -228,8 +232,7 @@ public abstract class PeerContract {
         StreamReply reply = new StreamReply(3);
         UpstreamStream stream = open(call("flood"), reply);
         bench.loop()
-                .execute(() -> stream.send(
-                        bench.call(), MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(1, 1)))));
+                .execute(() -> stream.send(bench.call(), request(buffer(random(1, 1))), false));
         await().atMost(Duration.ofSeconds(20)).until(() -> reply.messages.size() == 3);
         bench.loop().submit(stream::cancel).get(20, TimeUnit.SECONDS);
         assertThat(infer(bench.call(), random(5, 5)).protobuf()).hasSize(5);
@@ -241,8 +244,7 @@ public abstract class PeerContract {
         StreamReply reply = new StreamReply(Integer.MAX_VALUE);
         UpstreamStream stream = open(call("fail"), reply);
         bench.loop()
-                .execute(() -> stream.send(
-                        bench.call(), MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(9, 1)))));
+                .execute(() -> stream.send(bench.call(), request(buffer(random(9, 1))), false));
         assertThat(reply.outcome()).isEqualTo("FAILED_PRECONDITION: 50% of \"é\"\n");
         assertThat(reply.messages).containsExactly(random(9, 1));
     }

@@ -1,0 +1,425 @@
+package dev.isthmus.gateway.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.access.AccessPolicy;
+import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ExchangeHandler;
+import dev.isthmus.gateway.call.ForwardingReply;
+import dev.isthmus.gateway.call.Layers;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.limit.Admission;
+import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.ramp.RampStateFile;
+import dev.isthmus.gateway.ramp.Ramps;
+import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.settings.BatchingConfig;
+import dev.isthmus.gateway.settings.CacheConfig;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.shadow.DifferenceListener;
+import dev.isthmus.gateway.shadow.ShadowLimits;
+import dev.isthmus.gateway.shadow.ShadowRuntime;
+import dev.isthmus.gateway.upstream.FakeUpstream;
+import dev.isthmus.gateway.upstream.RouteService;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelMetadata;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.proto.ModelInferRequest;
+import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.message.NonFinite;
+import dev.isthmus.transcoder.message.WireLimits;
+import dev.isthmus.transcoder.protobuf.ProtobufReader;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Every kind of inference meets every service of its route. */
+class RouteServicesTest {
+    private static final ModelRef MODEL = ModelRef.of("m");
+    private static final int LARGE = 1 << 16;
+    private static final int LOOKED_UP = 1 << 10;
+    private static final String JSON =
+            "{\"inputs\":[{\"name\":\"a\",\"shape\":[2,1],\"datatype\":\"INT32\",\"data\":[1,2]}]}";
+
+    private final FakeUpstream upstream = new FakeUpstream();
+    private final FakeUpstream other = new FakeUpstream();
+    private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final Transcoder transcoder = new Transcoder(WireLimits.DEFAULT);
+    private final Ramps ramps = new Ramps(
+            meters, System::nanoTime, InstantSource.system(), channel.eventLoop(), new RampStateFile(null), null);
+    private final ShadowRuntime shadows =
+            new ShadowRuntime(meters, new Random(1), System::nanoTime, DifferenceListener.NONE, ShadowLimits.DEFAULT);
+
+    /** The kinds of inference. */
+    private enum Kind {
+        JSON,
+        BINARY,
+        RAW,
+        GRPC,
+        IN_PARTS,
+        EVENTS,
+        GENERATE,
+        GENERATE_EVENTS,
+        MESSAGE_OF_A_STREAM;
+
+        private Operation operation() {
+            return switch (this) {
+                case JSON -> rest(RestBody.ALL_JSON, RouteServicesTest.JSON.length(), false);
+                case EVENTS -> rest(RestBody.ALL_JSON, RouteServicesTest.JSON.length(), true);
+                case BINARY -> rest(head(Integer.BYTES).length(), head(Integer.BYTES).length() + Integer.BYTES, false);
+                case IN_PARTS -> rest(head(LARGE).length(), head(LARGE).length() + LARGE, false);
+                case RAW -> rest(0, Integer.BYTES, false);
+                case GRPC ->
+                    new Operation.Infer(
+                            MODEL,
+                            new BodyForm.ProtobufForm(ProtobufReader.outline(Unpooled.wrappedBuffer(body())), null),
+                            false);
+                case GENERATE -> new Operation.Generate(MODEL, false);
+                case GENERATE_EVENTS -> new Operation.Generate(MODEL, true);
+                case MESSAGE_OF_A_STREAM -> new Operation.InferStream(false);
+            };
+        }
+
+        private static Operation rest(long jsonLength, long length, boolean events) {
+            return new Operation.Infer(MODEL, new BodyForm.RestForm(jsonLength, length, null), events);
+        }
+
+        private byte[] body() {
+            return switch (this) {
+                case JSON, EVENTS -> RouteServicesTest.JSON.getBytes(StandardCharsets.UTF_8);
+                case BINARY -> binary(Integer.BYTES);
+                case IN_PARTS -> binary(LARGE);
+                case RAW -> new byte[Integer.BYTES];
+                case GRPC, MESSAGE_OF_A_STREAM ->
+                    ModelInferRequest.newBuilder()
+                            .setModelName("m")
+                            .addInputs(ModelInferRequest.InferInputTensor.newBuilder()
+                                    .setName("a")
+                                    .setDatatype("UINT8")
+                                    .addShape(1))
+                            .addRawInputContents(ByteString.copyFrom(new byte[1]))
+                            .build()
+                            .toByteArray();
+                case GENERATE, GENERATE_EVENTS -> "{\"text_input\":\"a\"}".getBytes(StandardCharsets.UTF_8);
+            };
+        }
+
+        private static String head(int bytes) {
+            return "{\"inputs\":[{\"name\":\"a\",\"shape\":[" + bytes
+                    + "],\"datatype\":\"UINT8\",\"parameters\":{\"binary_data_size\":" + bytes + "}}]}";
+        }
+
+        private static byte[] binary(int bytes) {
+            byte[] head = head(bytes).getBytes(StandardCharsets.UTF_8);
+            return Arrays.copyOf(head, head.length + bytes);
+        }
+    }
+
+    /** The services, and the kinds that each of them serves; it counts those of others that it meets. */
+    private enum Served {
+        FALLBACK(EnumSet.allOf(Kind.class), EnumSet.noneOf(Kind.class)),
+        SHADOWS(
+                EnumSet.of(Kind.JSON, Kind.BINARY, Kind.RAW, Kind.GRPC, Kind.IN_PARTS),
+                EnumSet.of(Kind.EVENTS, Kind.GENERATE, Kind.GENERATE_EVENTS, Kind.MESSAGE_OF_A_STREAM)),
+        CACHE(
+                EnumSet.of(Kind.JSON, Kind.BINARY, Kind.RAW, Kind.GRPC),
+                EnumSet.of(Kind.IN_PARTS, Kind.EVENTS)),
+        BATCHING(EnumSet.of(Kind.JSON, Kind.BINARY, Kind.RAW, Kind.GRPC), EnumSet.of(Kind.EVENTS));
+
+        private final Set<Kind> kinds;
+        private final Set<Kind> counted;
+
+        Served(Set<Kind> kinds, Set<Kind> counted) {
+            this.kinds = kinds;
+            this.counted = counted;
+        }
+
+        private String service() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+
+        private Map<String, ?> settings() {
+            return switch (this) {
+                case FALLBACK ->
+                    Map.of("fallback", TestConfigs.with(ModelConfig.Fallback.DEFAULT, Map.of("upstream", "other")));
+                case SHADOWS ->
+                    Map.of(
+                            "shadow",
+                            List.of(TestConfigs.with(
+                                    ModelConfig.ShadowConfig.DEFAULT, Map.of("name", "next", "upstream", "other"))));
+                case CACHE ->
+                    Map.of(
+                            "deterministic",
+                            true,
+                            "cache",
+                            TestConfigs.with(CacheConfig.DEFAULT, Map.of("maxRequest", LOOKED_UP)));
+                case BATCHING ->
+                    Map.of("batching", TestConfigs.with(BatchingConfig.DEFAULT, Map.of("maxBytes", LOOKED_UP)));
+            };
+        }
+    }
+
+    @AfterEach
+    void close() {
+        ramps.close();
+        shadows.close();
+        channel.finishAndReleaseAll();
+    }
+
+    private RoutePolicyTable policies(RoutingTable routes) {
+        return new RoutePolicyTable(
+                routes,
+                new Admission.ConcurrencyLimits(1, 0),
+                transcoder,
+                new RoutePolicyTable.PolicyResources(
+                        meters, System::nanoTime, shadows, ramps, new MemoryBudget(1 << 20, meters)),
+                null);
+    }
+
+    private RoutingTable routes(ModelConfig config) {
+        return new RoutingTable(
+                Map.of("m", config),
+                name -> name.equals("fake") ? upstream : other,
+                null,
+                Map::of,
+                SelectionState.of(System::nanoTime));
+    }
+
+    /** Sends a request of a kind on a route with these settings; the model's metadata are known. */
+    private RequestSink send(Kind kind, ModelConfig config) {
+        return send(kind, config, Reply.DISCARDING);
+    }
+
+    private RequestSink send(Kind kind, ModelConfig config, Reply client) {
+        upstream.passesFrom = LOOKED_UP;
+        upstream.beforeReturn = RouteServicesTest::describe;
+        other.beforeReturn = RouteServicesTest::describe;
+        RoutingTable routes = routes(config);
+        Routing routing =
+                new Routing(routes, (route, model) -> "m", policies(routes), AccessPolicy.of(GatewayConfig.DEFAULT));
+        ExchangeHandler dispatcher = new Dispatcher(
+                (call, reply) -> RequestSink.ENDED,
+                new InferRules(WireLimits.DEFAULT, NonFinite.TOKEN),
+                transcoder,
+                () -> null);
+        Call call = new Call(
+                kind.operation(), Call.NO_DEADLINE, Map.of(), channel.eventLoop(), ByteBufAllocator.DEFAULT);
+        RequestSink request =
+                new Layers(List.of(routing), dispatcher, meters, System::nanoTime).open(call, client);
+        request.data(Unpooled.wrappedBuffer(kind.body()));
+        request.end();
+        return request;
+    }
+
+    private static void describe(FakeUpstream.ReceivedRequest received) {
+        if (received.metadata) {
+            received.reply.only(new ReplyMessage.Model(new ModelMetadata(
+                    "m",
+                    List.of(),
+                    "",
+                    List.of(new ModelMetadata.TensorMetadata("a", "UINT8", Shape.of(-1), Map.of())),
+                    List.of(),
+                    Map.of())));
+        }
+    }
+
+    private static List<FakeUpstream.ReceivedRequest> inferences(FakeUpstream server) {
+        return server.requests.stream().filter(each -> !each.metadata).toList();
+    }
+
+    private double counted(Served service) {
+        return meters.find("isthmus." + service.service().replace("shadows", "shadow") + ".requests").counters().stream()
+                .mapToDouble(Counter::count)
+                .sum();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void fallback_takesOver(Kind kind) {
+        RequestSink request = send(kind, TestConfigs.with(ModelConfig.of("fake"), Served.FALLBACK.settings()));
+        assertThat(inferences(other)).isEmpty();
+        inferences(upstream).getFirst().fail(ErrorCode.UNAVAILABLE, Processed.NO);
+        assertThat(inferences(other)).hasSize(1);
+        if (kind == Kind.MESSAGE_OF_A_STREAM) {
+            assertThat(other.last().sent).isEqualTo(1);
+            assertThat(other.last().ended).isTrue();
+        }
+        inferences(other).getFirst().fail(ErrorCode.UNAVAILABLE, Processed.NO);
+        assertThat(inferences(upstream)).hasSize(1);
+        request.cancel();
+    }
+
+    /** The target accepts the request and never answers. */
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void fallback_hasTheLastQuarterOfTheTime(Kind kind) {
+        channel.freezeTime();
+        ModelConfig timed = TestConfigs.with(ModelConfig.of("fake"), Map.of("timeout", Duration.ofHours(4)));
+        RequestSink request = send(kind, TestConfigs.with(timed, Served.FALLBACK.settings()));
+        pass(Duration.ofMinutes(179));
+        assertThat(inferences(other)).isEmpty();
+        pass(Duration.ofMinutes(2));
+        assertThat(inferences(upstream).getFirst().cancelled).isTrue();
+        assertThat(inferences(other)).hasSize(1);
+        request.cancel();
+    }
+
+    private void pass(Duration time) {
+        channel.advanceTimeBy(time.toMinutes(), TimeUnit.MINUTES);
+        channel.runScheduledPendingTasks();
+    }
+
+    /** Streams to servers have no deadline that would end them. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void messageOfAStream_hasTheTimeoutOfItsModel(boolean responds) {
+        channel.freezeTime();
+        List<ErrorCode> failures = new ArrayList<>();
+        Reply client = new ForwardingReply(Reply.DISCARDING) {
+            @Override
+            public void message(ReplyMessage message) {
+                if (message instanceof ReplyMessage.StreamError error) {
+                    failures.add(error.failure().code());
+                }
+                super.message(message);
+            }
+        };
+        RequestSink request = send(
+                Kind.MESSAGE_OF_A_STREAM,
+                TestConfigs.with(ModelConfig.of("fake"), Map.of("timeout", Duration.ofHours(4))),
+                client);
+        if (responds) {
+            upstream.only().message();
+        }
+        pass(Duration.ofMinutes(241));
+        assertThat(upstream.only().cancelled).isEqualTo(!responds);
+        assertThat(failures).isEqualTo(responds ? List.of() : List.of(ErrorCode.DEADLINE_EXCEEDED));
+        request.cancel();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void fallback_leavesARequestThatHasAResponse(Kind kind) {
+        RequestSink request = send(kind, TestConfigs.with(ModelConfig.of("fake"), Served.FALLBACK.settings()));
+        FakeUpstream.ReceivedRequest received = inferences(upstream).getFirst();
+        received.reply.message(new ReplyMessage.StreamError(new OipException(ErrorCode.UNKNOWN, "it broke"), ""));
+        received.fail(ErrorCode.UNAVAILABLE, Processed.NO);
+        assertThat(inferences(other)).isEmpty();
+        request.cancel();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void shadows_copyOrCount(Kind kind) {
+        RequestSink request = send(kind, TestConfigs.with(ModelConfig.of("fake"), Served.SHADOWS.settings()));
+        channel.runPendingTasks();
+        assertThat(inferences(upstream)).hasSize(1);
+        assertThat(inferences(other)).hasSize(Served.SHADOWS.kinds.contains(kind) ? 1 : 0);
+        assertThat(counted(Served.SHADOWS)).isEqualTo(Served.SHADOWS.counted.contains(kind) ? 1 : 0);
+        request.cancel();
+        inferences(other).forEach(copy -> copy.fail(ErrorCode.UNAVAILABLE, Processed.NO));
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void cache_looksUpOrCounts(Kind kind) {
+        met(Served.CACHE, kind);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void batching_joinsOrCounts(Kind kind) {
+        met(Served.BATCHING, kind);
+    }
+
+    private void met(Served service, Kind kind) {
+        RequestSink request = send(kind, TestConfigs.with(ModelConfig.of("fake"), service.settings()));
+        assertThat(inferences(upstream)).hasSize(1);
+        boolean meets = service.kinds.contains(kind) || service.counted.contains(kind);
+        assertThat(counted(service)).isEqualTo(meets ? 1 : 0);
+        request.cancel();
+    }
+
+    /** Whoever adds a service or a kind of inference says above what becomes of it. */
+    @Test
+    void everything_isNamedHere() {
+        ModelConfig all = ModelConfig.of("fake");
+        for (Served each : Served.values()) {
+            all = TestConfigs.with(all, each.settings());
+        }
+        RoutingTable routes = routes(all);
+        RoutePolicyTable table = policies(routes);
+        assertThat(table.of(routes.route(MODEL)).services().stream().map(RouteService::name))
+                .containsExactly(
+                        Arrays.stream(Served.values()).map(Served::service).toArray(String[]::new));
+        table.close();
+        assertThat(names(UpstreamRequest.class))
+                .containsExactlyInAnyOrder(
+                        "InferenceRequest",
+                        "InferenceInParts",
+                        "GenerateRequest",
+                        "ManageRequest",
+                        "ServerReadyRequest",
+                        "ServerMetadataRequest",
+                        "ModelReadyRequest",
+                        "ModelMetadataRequest",
+                        "ModelNamesRequest");
+        assertThat(names(BodyForm.class)).containsExactlyInAnyOrder("RestForm", "ProtobufForm");
+        assertThat(names(Operation.class))
+                .containsExactlyInAnyOrder(
+                        "Infer",
+                        "InferStream",
+                        "Generate",
+                        "ServerLive",
+                        "ServerReady",
+                        "GatewayReady",
+                        "CheckHealth",
+                        "Reflect",
+                        "ReadServerMetadata",
+                        "ModelReady",
+                        "ReadModelMetadata",
+                        "DescribeApi",
+                        "Validate",
+                        "Manage");
+    }
+
+    private static Set<String> names(Class<?> sealed) {
+        return Arrays.stream(sealed.getPermittedSubclasses())
+                .map(Class::getSimpleName)
+                .collect(Collectors.toSet());
+    }
+}

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
@@ -75,22 +76,18 @@ public final class RouteBatching implements RouteService {
         return "batching";
     }
 
+    /** Requests that may be joined with others do not pass in parts. */
     @Override
-    public Upstream around(Upstream inner) {
-        return new JoiningUpstream(this, inner);
+    public long passesFrom(long inner) {
+        return Math.max(inner, bounds.bytes());
     }
 
-    /** Of a call: larger requests are sent alone. */
-    long maxBytes() {
-        return bounds.bytes();
-    }
-
-    /**
-     * Sends a request to an upstream, alone or joined with others; the reply receives what it would receive alone.
-     *
-     * @param request taken
-     */
-    Subscription send(Upstream upstream, Call call, InferenceRequest request, Reply client) {
+    /** The reply receives what it would receive alone. */
+    @Override
+    public Subscription send(Upstream upstream, Call call, UpstreamRequest sent, Reply client) {
+        if (!(sent instanceof InferenceRequest request)) {
+            return upstream.send(call, sent, client);
+        }
         BatchedModel model = model(upstream, request.model());
         if (model != null && !model.wasAsked() && RowLimitLookup.isOffered(upstream) && model.asks()) {
             RowLimitLookup.begin(upstream, request.model(), call, model::takes);

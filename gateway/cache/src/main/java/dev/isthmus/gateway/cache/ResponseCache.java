@@ -102,9 +102,29 @@ public final class ResponseCache implements RouteService {
         return "cache";
     }
 
+    /** Requests that are looked up do not pass in parts. */
     @Override
-    public Upstream around(Upstream inner) {
-        return new CachedUpstream(this, inner);
+    public long passesFrom(long inner) {
+        return Math.max(inner, config.maxRequest());
+    }
+
+    @Override
+    public boolean decodes() {
+        return true;
+    }
+
+    /** Messages of a stream are neither looked up nor counted. */
+    @Override
+    public Subscription send(Upstream upstream, Call call, UpstreamRequest request, Reply reply) {
+        if (request instanceof UpstreamRequest.InferenceInParts) {
+            count(CacheOutcome.LARGE, call.context());
+        } else if (request instanceof InferenceRequest inference) {
+            if (!inference.events() && !call.sequence()) {
+                return send(call, inference, upstream, reply);
+            }
+            count(inference.events() ? CacheOutcome.STREAM : CacheOutcome.SEQUENCE, call.context());
+        }
+        return upstream.send(call, request, reply);
     }
 
     /** The key of its route. */
@@ -132,7 +152,7 @@ public final class ResponseCache implements RouteService {
      * @param request taken
      * @return as of {@link Upstream#send}
      */
-    Subscription send(Call call, InferenceRequest request, Upstream upstream, Reply reply) {
+    private Subscription send(Call call, InferenceRequest request, Upstream upstream, Reply reply) {
         InferRequest decoded;
         try {
             decoded = request.decoded();

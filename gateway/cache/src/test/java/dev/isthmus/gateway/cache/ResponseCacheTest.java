@@ -94,9 +94,9 @@ class ResponseCacheTest {
 
         Subscription sendTo(ResponseCache cache) {
             return cache.send(
+                    upstream,
                     call,
                     new UpstreamRequest.InferenceRequest(upstream, decoded.model(), this, false),
-                    upstream,
                     this);
         }
 

@@ -76,7 +76,7 @@ final class IncomingRequest implements RequestSink {
                 rest,
                 rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
                 infer.stream(),
-                infer.stream() || routed.policies().cache() == null ? reading : reading.decoding(),
+                infer.stream() || !routed.route().decodes() ? reading : reading.decoding(),
                 rules.limits());
     }
 

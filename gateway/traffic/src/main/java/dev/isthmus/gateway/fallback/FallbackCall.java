@@ -93,19 +93,19 @@ final class FallbackCall extends ForwardingReply implements Subscription {
 
     /** @param next taken */
     private Subscription moved(UpstreamRequest next) {
-        if (!(next instanceof InferenceRequest inference) || !inference.needsMetadata()) {
-            return RouteFallback.send(call, fallback, next, this);
+        if (!(next instanceof InferenceRequest inference) || !inference.source().needsMetadata()) {
+            return RouteFallback.sendTo(fallback, call, next, this);
         }
         second = next;
         Runnable described = () -> {
             if (second == next) {
                 second = null;
-                inFlight = RouteFallback.send(call, fallback, next, this).cancelIf(ended);
+                inFlight = RouteFallback.sendTo(fallback, call, next, this).cancelIf(ended);
             }
         };
-        return RouteFallback.send(
-                call,
+        return RouteFallback.sendTo(
                 fallback,
+                call,
                 new UpstreamRequest.ModelMetadataRequest(fallback.model()),
                 new DescribingReply(inference.source(), described, failure -> {
                     end();

@@ -5,7 +5,6 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.Target;
-import dev.isthmus.gateway.upstream.ForwardingUpstream;
 import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
@@ -29,9 +28,26 @@ public record RouteFallback(Route route) implements RouteService {
         return "fallback";
     }
 
+    /** Requests are kept, so that none passes in parts. */
     @Override
-    public Upstream around(Upstream inner) {
-        return new FallbackUpstream(route, inner);
+    public long passesFrom(long inner) {
+        return Long.MAX_VALUE;
+    }
+
+    @Override
+    public Subscription send(Upstream inner, Call call, UpstreamRequest request, Reply reply) {
+        Target next = of(route, call);
+        UpstreamRequest second = next == null ? null : request.to(next.upstream(), next.model());
+        return next == null || second == null
+                ? inner.send(call, request, reply)
+                : new FallbackCall(call, next, second, reply).start(inner, request);
+    }
+
+    @Override
+    public UpstreamStream inferStream(Upstream inner, Call call, ModelRef model, Reply reply) {
+        return call.sequence()
+                ? inner.inferStream(call, model, reply)
+                : new FallbackStream(route, call, reply).open(inner, model);
     }
 
     @Override
@@ -71,39 +87,8 @@ public record RouteFallback(Route route) implements RouteService {
     }
 
     /** Sends a request to the fallback. */
-    static Subscription send(Call call, Target fallback, UpstreamRequest request, Reply reply) {
+    static Subscription sendTo(Target fallback, Call call, UpstreamRequest request, Reply reply) {
         call.context().sentTo(fallback.arm(), fallback.upstream().name(), fallback.model());
         return fallback.service().send(call, request, reply);
-    }
-
-    /** A target with a fallback. Its requests are kept, so that none passes in parts. */
-    private static final class FallbackUpstream extends ForwardingUpstream {
-        private final Route route;
-
-        FallbackUpstream(Route route, Upstream inner) {
-            super(inner);
-            this.route = route;
-        }
-
-        @Override
-        public long passesFrom() {
-            return Long.MAX_VALUE;
-        }
-
-        @Override
-        public Subscription send(Call call, UpstreamRequest request, Reply reply) {
-            Target next = of(route, call);
-            UpstreamRequest second = next == null ? null : request.to(next.upstream(), next.model());
-            return next == null || second == null
-                    ? inner().send(call, request, reply)
-                    : new FallbackCall(call, next, second, reply).start(inner(), request);
-        }
-
-        @Override
-        public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
-            return call.sequence()
-                    ? inner().inferStream(call, model, reply)
-                    : new FallbackStream(route, call, reply).open(inner(), model);
-        }
     }
 }

@@ -35,6 +35,7 @@ public final class Route {
     private final List<Upstream> upstreams;
     private final VersionRule versions;
     private List<Upstream> services;
+    private boolean decodes;
 
     /**
      * @param name what targets without a model name of their own call the model; null for the client's name
@@ -61,7 +62,10 @@ public final class Route {
         this.fallback = config.fallback() == null ? null : WeightedTarget.of(config.fallback(), upstreams, modelNames);
         this.selectionState = selectionState;
         this.versions = VersionRule.of(config, modelNames, split.arms());
-        this.upstreams = ends(WeightedTarget::upstream);
+        this.upstreams = Stream.concat(split.arms().stream(), Stream.ofNullable(fallback))
+                .map(WeightedTarget::upstream)
+                .distinct()
+                .toList();
         this.services = this.upstreams;
     }
 
@@ -128,20 +132,22 @@ public final class Route {
      */
     public void serve(List<RouteService> list) {
         split.arms().forEach(arm -> arm.serve(list));
+        decodes = list.stream().anyMatch(RouteService::decodes);
         if (fallback != null) {
             fallback.serve(list.stream().filter(RouteService::servesFallback).toList());
         }
-        services = ends(WeightedTarget::service);
-    }
-
-    private List<Upstream> ends(Function<WeightedTarget, Upstream> end) {
-        return Stream.concat(split.arms().stream(), Stream.ofNullable(fallback))
-                .map(end)
+        services = split.arms().stream()
+                .map(arm -> arm.service().getPlain())
                 .distinct()
                 .toList();
     }
 
-    /** The distinct services of all targets and of the fallback. */
+    /** Whether a service decodes unary inferences, whichever server gets them. */
+    public boolean decodes() {
+        return decodes;
+    }
+
+    /** The distinct services of all targets. */
     public List<Upstream> services() {
         return services;
     }

@@ -5,19 +5,25 @@ import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A configured target of a route; what is requested from it depends on the client's request. */
-final class WeightedTarget {
+/**
+ * A configured target of a route; what is requested from it depends on the client's request.
+ *
+ * @param model the name there; null for the default
+ * @param version the version there; null for the client's
+ * @param service the upstream behind the services of the route
+ */
+record WeightedTarget(
+        String name,
+        Upstream upstream,
+        @Nullable String model,
+        @Nullable String version,
+        UpstreamModelName naming,
+        AtomicReference<Upstream> service) {
     private static final String FALLBACK = "fallback";
-
-    private final String name;
-    private final Upstream upstream;
-    private final @Nullable String model;
-    private final @Nullable String version;
-    private final UpstreamModelName naming;
-    private Upstream service;
 
     private WeightedTarget(
             String name,
@@ -25,12 +31,7 @@ final class WeightedTarget {
             @Nullable String model,
             @Nullable String version,
             UpstreamModelName naming) {
-        this.name = name;
-        this.upstream = upstream;
-        this.model = model;
-        this.version = version;
-        this.naming = naming;
-        this.service = upstream;
+        this(name, upstream, model, version, naming, new AtomicReference<>(upstream));
     }
 
     static WeightedTarget of(
@@ -51,40 +52,13 @@ final class WeightedTarget {
                 FALLBACK, upstreams.apply(fallback.upstream()), fallback.model(), fallback.version(), naming);
     }
 
-    String name() {
-        return name;
-    }
-
-    Upstream upstream() {
-        return upstream;
-    }
-
-    /** The name there; null for the default. */
-    @Nullable
-    String model() {
-        return model;
-    }
-
-    /** The version there; null for the client's. */
-    @Nullable
-    String version() {
-        return version;
-    }
-
-    /** The upstream behind the services of the route. */
-    Upstream service() {
-        return service;
-    }
-
     /** Puts services around the upstream, the first one outermost. */
     void serve(List<RouteService> services) {
-        for (RouteService each : services.reversed()) {
-            service = each.around(service);
-        }
+        services.reversed().forEach(each -> service.setPlain(each.around(service.getPlain())));
     }
 
     Target target(ModelRef requested) {
-        return new Target(upstream, service, naming.of(requested, model, version), name);
+        return new Target(upstream, service.getPlain(), naming.of(requested, model, version), name);
     }
 
     /** Its destination, which is equal in successive tables even if the target is renamed. */

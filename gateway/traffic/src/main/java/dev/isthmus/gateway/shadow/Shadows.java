@@ -3,12 +3,17 @@ package dev.isthmus.gateway.shadow;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.upstream.InferSource;
 import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
+import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.Transcoder;
@@ -68,9 +73,35 @@ public final class Shadows implements RouteService {
         return "shadows";
     }
 
+    /** Requests are kept for their copies, so that none passes in parts. */
     @Override
-    public Upstream around(Upstream inner) {
-        return new ShadowedUpstream(this, inner);
+    public long passesFrom(long inner) {
+        return Long.MAX_VALUE;
+    }
+
+    @Override
+    public Subscription send(Upstream inner, Call call, UpstreamRequest request, Reply reply) {
+        if (request instanceof InferenceRequest inference) {
+            return new ShadowedCall(this, reply).send(inner, call, inference);
+        }
+        if (request instanceof UpstreamRequest.GenerateRequest) {
+            leaveOut();
+        }
+        return inner.send(call, request, reply);
+    }
+
+    @Override
+    public UpstreamStream inferStream(Upstream inner, Call call, ModelRef served, Reply reply) {
+        return new ShadowedStream(this, inner.inferStream(call, served, reply));
+    }
+
+    /** A request of a kind that is never copied is sent. */
+    void leaveOut() {
+        for (Shadow each : shadows) {
+            if (each.sampled()) {
+                each.figures().count(ShadowOutcome.STREAM);
+            }
+        }
     }
 
     @Override
@@ -85,9 +116,9 @@ public final class Shadows implements RouteService {
      * @param requested the model as requested from the route
      * @param primary the call's target: a shadow with the same destination gets no copy, which could only be compared
      *     with itself
-     * @param source taken; null if it is of a kind that is never copied
+     * @param source taken
      */
-    ShadowCopies begin(Call call, ModelRef requested, Target primary, @Nullable InferSource source) {
+    ShadowCopies begin(Call call, ModelRef requested, Target primary, InferSource source) {
         List<ShadowCopy> copies = List.of();
         if (!shadows.isEmpty()) {
             try {
@@ -99,10 +130,8 @@ public final class Shadows implements RouteService {
                         .log("internal error in sampling the shadows of model '{}'; please report it", model);
             }
         }
-        if (source == null || copies.isEmpty()) {
-            if (source != null) {
-                source.release();
-            }
+        if (copies.isEmpty()) {
+            source.release();
             return ShadowCopies.NONE;
         }
         ShadowCopies shadowCopies = new ShadowCopies(copies, source);
@@ -116,8 +145,7 @@ public final class Shadows implements RouteService {
     }
 
     /** Everything that can fail runs before the first permit is acquired. */
-    private List<ShadowCopy> copies(
-            Call call, ModelRef requested, Target primary, @Nullable InferSource source) {
+    private List<ShadowCopy> copies(Call call, ModelRef requested, Target primary, InferSource source) {
         boolean[] sampled = new boolean[shadows.size()];
         boolean any = false;
         for (int i = 0; i < sampled.length; i++) {
@@ -149,8 +177,8 @@ public final class Shadows implements RouteService {
         return copy.upstream().equals(primary.upstream()) && copy.model().equals(primary.model());
     }
 
-    private static @Nullable ShadowOutcome leftOut(Call call, @Nullable InferSource source) {
-        if (source == null || !(call.operation() instanceof Operation.Infer infer) || infer.stream()) {
+    private static @Nullable ShadowOutcome leftOut(Call call, InferSource source) {
+        if (!(call.operation() instanceof Operation.Infer infer) || infer.stream()) {
             return ShadowOutcome.STREAM;
         }
         return inSequence(source.parameters()) ? ShadowOutcome.SEQUENCE : null;

@@ -1,5 +1,9 @@
 package dev.isthmus.gateway.upstream;
 
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.oip.ModelRef;
 import java.util.Set;
 
 /**
@@ -11,15 +15,39 @@ public interface RouteService extends AutoCloseable {
     String name();
 
     /**
-     * The service in front of what is behind it. Called once for each target of a configuration, never for a call.
+     * Sends a request to what is behind the service, as {@link Upstream#send}.
      *
-     * @param inner not closed with the result
+     * @param request taken
      */
-    Upstream around(Upstream inner);
+    Subscription send(Upstream inner, Call call, UpstreamRequest request, Reply reply);
+
+    /** Opens a stream to what is behind the service, as {@link Upstream#inferStream}. */
+    default UpstreamStream inferStream(Upstream inner, Call call, ModelRef model, Reply reply) {
+        return inner.inferStream(call, model, reply);
+    }
+
+    /**
+     * As {@link Upstream#passesFrom()}.
+     *
+     * @param inner that of what is behind the service
+     */
+    default long passesFrom(long inner) {
+        return inner;
+    }
+
+    /** Whether it decodes unary inferences, whichever server gets them. */
+    default boolean decodes() {
+        return false;
+    }
 
     /** Whether it serves the calls that the route's fallback takes over, too. */
     default boolean servesFallback() {
         return true;
+    }
+
+    /** The service in front of this. Called for each upstream of a configuration, never for a call. */
+    default Upstream around(Upstream inner) {
+        return new ServedUpstream(this, inner);
     }
 
     /** Models of these upstreams were loaded or have changed. */

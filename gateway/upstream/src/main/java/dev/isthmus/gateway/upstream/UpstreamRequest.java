@@ -146,11 +146,6 @@ public sealed interface UpstreamRequest {
             return Objects.requireNonNull(server);
         }
 
-        /** Whether the model's metadata must be known before it is sent. */
-        public boolean needsMetadata() {
-            return source != null && source.needsMetadata();
-        }
-
         /** The decoded request; borrowed, as {@link #source()}. */
         public InferRequest decoded() {
             return source().decoded(server(), model);

@@ -68,7 +68,7 @@ REFUSALS = [
         "strict-structure", "R5 R7: a key that is missing or of the wrong JSON type is 400",
         r"' is missing$|: (an object|an array|a string) is expected",
         rest="json_array json_deep inputs_missing inputs_object missing_name missing_shape missing_datatype "
-        "ok_id_number ok_id_null parameters_array",
+        "ok_id_number parameters_array",
     ),
     refusal(
         "strict-shapes", "R11: counts, nesting and shapes are exact: 400",
@@ -150,9 +150,13 @@ ANSWERS = [
                          "versioned_metadata_abc versioned_metadata_-1 unknown_path root v1_path double_slash upper_case "
                          "scalar_shape wrong_rank unknown_model_infer wrong_version_infer "
                          "fail_* decoupled_over_http",
-          "mlserver rest": "models_list unknown_path root v1_path double_slash upper_case fail_* iris_bad_shape model_config "
-                           "models_stats_all_missing_model",
-          "kserve rest": "unknown_path double_slash upper_case model_config models_stats_all_missing_model"}),
+          "mlserver rest": "models_list unknown_path root v1_path double_slash upper_case fail_* iris_bad_shape model_config",
+          "kserve rest": "unknown_path double_slash upper_case model_config"}),
+    Rule("null-is-absent", "R7: an optional member that is null is as one that is missing; Triton calls it a failure of its own",
+         lambda x, d: (x.want["status"], x.got["status"]) == (500, 200), {"triton rest": "ok_id_null"}),
+    Rule("no-statistics", "R25: a server without statistics is UNIMPLEMENTED over either protocol",
+         lambda x, d: (x.want["status"], x.got["status"]) == (404, 501) and x.failure.endswith("do not serve statistics"),
+         {r: "model_stats models_stats_all_missing_model" for r in ("mlserver rest", "kserve rest")}, ("straight",)),
     Rule("method-not-allowed", "R3 R25: 405 is an error like any other", forms.method_not_allowed,
          {"rest": "live_post infer_get infer_put infer_delete infer_options",
           "mlserver rest": "metadata_post repository_index_get", "kserve rest": "metadata_post repository_index_get"}),

@@ -94,10 +94,7 @@ class ResponseCacheTest {
 
         Subscription sendTo(ResponseCache cache) {
             return cache.send(
-                    upstream,
-                    call,
-                    new UpstreamRequest.InferenceRequest(upstream, decoded.model(), this, false),
-                    this);
+                    upstream, call, new UpstreamRequest.InferenceRequest(upstream, decoded.model(), this, false), this);
         }
 
         @Override

@@ -51,10 +51,8 @@ final class IncomingRequest implements RequestSink {
         // The length of a protobuf message is not known before its first part.
         long maxLength = infer.form() instanceof BodyForm.RestForm rest ? rest.bodyLength() : Long.MAX_VALUE;
         // A request that may have to be sent again is gathered.
-        boolean open = maxLength > smallest(routed)
-                && !infer.stream()
-                && !body.needsMetadata()
-                && !exchange.transforms();
+        boolean open =
+                maxLength > smallest(routed) && !infer.stream() && !body.needsMetadata() && !exchange.transforms();
         return new IncomingRequest(exchange, body, flow, open, open && maxLength > largest(routed));
     }
 

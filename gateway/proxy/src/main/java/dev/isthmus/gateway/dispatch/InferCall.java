@@ -104,8 +104,8 @@ final class InferCall implements Reply {
                 return;
             }
             sent = true;
-            UpstreamRequest sending = new UpstreamRequest.InferenceRequest(
-                    chosen.upstream(), chosen.model(), request, infer.stream());
+            UpstreamRequest sending =
+                    new UpstreamRequest.InferenceRequest(chosen.upstream(), chosen.model(), request, infer.stream());
             inFlight = chosen.service().send(routed.call(), sending, this).cancelIf(callEnded);
         } catch (RuntimeException | OutOfMemoryError e) {
             fail(CallLog.failureOf(e, exchange.context()));

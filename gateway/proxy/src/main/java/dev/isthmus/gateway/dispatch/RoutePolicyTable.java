@@ -220,8 +220,7 @@ public final class RoutePolicyTable implements AutoCloseable {
 
     /** The policies of the default upstream's route, and of routes to upstreams that discover their models. */
     private RoutePolicies unconfigured(Route route) {
-        return new RoutePolicies(
-                route.config(), null, false, targets(route, null), null, List.of(), route.upstreams());
+        return new RoutePolicies(route.config(), null, false, targets(route, null), null, List.of(), route.upstreams());
     }
 
     /** Activates the ramps of this table. Called just before its routes become active. */

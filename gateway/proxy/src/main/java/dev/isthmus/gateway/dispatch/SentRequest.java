@@ -143,7 +143,8 @@ final class SentRequest implements InferSource {
         if (show != null) {
             show.accept(RequestOutline.of(decoded.request()));
         }
-        return decoded.retained(model, requested).encoded(transcoder, exchange.context().allocator(), server);
+        return decoded.retained(model, requested)
+                .encoded(transcoder, exchange.context().allocator(), server);
     }
 
     @Override

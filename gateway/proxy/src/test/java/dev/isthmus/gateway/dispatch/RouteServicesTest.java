@@ -100,7 +100,8 @@ class RouteServicesTest {
             return switch (this) {
                 case JSON -> rest(RestBody.ALL_JSON, RouteServicesTest.JSON.length(), false);
                 case EVENTS -> rest(RestBody.ALL_JSON, RouteServicesTest.JSON.length(), true);
-                case BINARY -> rest(head(Integer.BYTES).length(), head(Integer.BYTES).length() + Integer.BYTES, false);
+                case BINARY ->
+                    rest(head(Integer.BYTES).length(), head(Integer.BYTES).length() + Integer.BYTES, false);
                 case IN_PARTS -> rest(head(LARGE).length(), head(LARGE).length() + LARGE, false);
                 case RAW -> rest(0, Integer.BYTES, false);
                 case GRPC ->
@@ -155,9 +156,7 @@ class RouteServicesTest {
         SHADOWS(
                 EnumSet.of(Kind.JSON, Kind.BINARY, Kind.RAW, Kind.GRPC, Kind.IN_PARTS),
                 EnumSet.of(Kind.EVENTS, Kind.GENERATE, Kind.GENERATE_EVENTS, Kind.MESSAGE_OF_A_STREAM)),
-        CACHE(
-                EnumSet.of(Kind.JSON, Kind.BINARY, Kind.RAW, Kind.GRPC),
-                EnumSet.of(Kind.IN_PARTS, Kind.EVENTS)),
+        CACHE(EnumSet.of(Kind.JSON, Kind.BINARY, Kind.RAW, Kind.GRPC), EnumSet.of(Kind.IN_PARTS, Kind.EVENTS)),
         BATCHING(EnumSet.of(Kind.JSON, Kind.BINARY, Kind.RAW, Kind.GRPC), EnumSet.of(Kind.EVENTS));
 
         private final Set<Kind> kinds;
@@ -236,10 +235,9 @@ class RouteServicesTest {
                 new InferRules(WireLimits.DEFAULT, NonFinite.TOKEN),
                 transcoder,
                 () -> null);
-        Call call = new Call(
-                kind.operation(), Call.NO_DEADLINE, Map.of(), channel.eventLoop(), ByteBufAllocator.DEFAULT);
-        RequestSink request =
-                new Layers(List.of(routing), dispatcher, meters, System::nanoTime).open(call, client);
+        Call call =
+                new Call(kind.operation(), Call.NO_DEADLINE, Map.of(), channel.eventLoop(), ByteBufAllocator.DEFAULT);
+        RequestSink request = new Layers(List.of(routing), dispatcher, meters, System::nanoTime).open(call, client);
         request.data(Unpooled.wrappedBuffer(kind.body()));
         request.end();
         return request;
@@ -262,7 +260,10 @@ class RouteServicesTest {
     }
 
     private double counted(Served service) {
-        return meters.find("isthmus." + service.service().replace("shadows", "shadow") + ".requests").counters().stream()
+        return meters
+                .find("isthmus." + service.service().replace("shadows", "shadow") + ".requests")
+                .counters()
+                .stream()
                 .mapToDouble(Counter::count)
                 .sum();
     }

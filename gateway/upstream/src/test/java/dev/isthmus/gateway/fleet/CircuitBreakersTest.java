@@ -171,10 +171,8 @@ class CircuitBreakersTest {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = new ClientReply();
             UpstreamStream stream = bench.cluster().inferStream(bench.call(), FleetBench.MODEL, seen);
-            stream.send(
-                    bench.call(), new UpstreamRequest.InferenceRequest(FleetBench.MODEL, bench.message(10)), false);
-            stream.send(
-                    bench.call(), new UpstreamRequest.InferenceRequest(FleetBench.MODEL, bench.message(10)), false);
+            stream.send(bench.call(), new UpstreamRequest.InferenceRequest(FleetBench.MODEL, bench.message(10)), false);
+            stream.send(bench.call(), new UpstreamRequest.InferenceRequest(FleetBench.MODEL, bench.message(10)), false);
             assertThat(bench.onlyNew(List.of()).sent).isEqualTo(2);
             assertThat(bench.gauge("isthmus.upstream.under.way")).isEqualTo(1);
             bench.onlyNew(List.of()).fail(ErrorCode.UNAVAILABLE, Processed.NO);

@@ -231,8 +231,7 @@ public abstract class PeerContract {
     void stream_cancelledWhileItFloods_endsQuietly() throws Exception {
         StreamReply reply = new StreamReply(3);
         UpstreamStream stream = open(call("flood"), reply);
-        bench.loop()
-                .execute(() -> stream.send(bench.call(), request(buffer(random(1, 1))), false));
+        bench.loop().execute(() -> stream.send(bench.call(), request(buffer(random(1, 1))), false));
         await().atMost(Duration.ofSeconds(20)).until(() -> reply.messages.size() == 3);
         bench.loop().submit(stream::cancel).get(20, TimeUnit.SECONDS);
         assertThat(infer(bench.call(), random(5, 5)).protobuf()).hasSize(5);
@@ -243,8 +242,7 @@ public abstract class PeerContract {
     void stream_thatFails_tellsWhatCameBefore() throws Exception {
         StreamReply reply = new StreamReply(Integer.MAX_VALUE);
         UpstreamStream stream = open(call("fail"), reply);
-        bench.loop()
-                .execute(() -> stream.send(bench.call(), request(buffer(random(9, 1))), false));
+        bench.loop().execute(() -> stream.send(bench.call(), request(buffer(random(9, 1))), false));
         assertThat(reply.outcome()).isEqualTo("FAILED_PRECONDITION: 50% of \"é\"\n");
         assertThat(reply.messages).containsExactly(random(9, 1));
     }

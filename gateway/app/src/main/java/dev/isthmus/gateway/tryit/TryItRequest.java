@@ -3,6 +3,7 @@ package dev.isthmus.gateway.tryit;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.net.Labelled;
 import dev.isthmus.gateway.openapi.ExampleRequest;
 import dev.isthmus.gateway.replay.ReplayClient;
 import dev.isthmus.gateway.settings.NameGrammar;
@@ -55,15 +56,10 @@ record TryItRequest(ModelRef model, RequestForm form, List<TryItInput> inputs, M
     }
 
     /** How the request is sent. */
-    enum RequestForm {
+    enum RequestForm implements Labelled {
         JSON,
         BINARY,
-        GRPC;
-
-        /** The name in documents. */
-        String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+        GRPC
     }
 
     /** The example of a model, whose inputs are all of known datatypes. */

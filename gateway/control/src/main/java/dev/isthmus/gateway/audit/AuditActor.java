@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.audit;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /**
  * Who did something.
@@ -14,17 +14,13 @@ import java.util.Locale;
 public record AuditActor(ActorKind kind, String name, String role, String issuer, String origin) {
 
     /** How it is known who did something. */
-    public enum ActorKind {
+    public enum ActorKind implements Labelled {
         /** By the token of a request to the admin address, or the login of its session. */
         OPERATOR,
         /** By the credential of a call through a listener. */
         CALLER,
         /** The gateway did it by itself. */
-        PROCESS;
-
-        String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+        PROCESS
     }
 
     /** The gateway itself, because of this: "SIGHUP", "a changed file". */

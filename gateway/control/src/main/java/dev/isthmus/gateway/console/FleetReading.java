@@ -158,7 +158,7 @@ public record FleetReading(
                 totals(callers, tag(counter, "principal")).addLimited(count);
             default -> {
                 if (count > 0) {
-                    addValue(counter, count);
+                    addValue(counter, (double) count);
                 }
             }
         }

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.problems;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /** What can be wrong, the most urgent first. */
-enum ProblemKind {
+enum ProblemKind implements Labelled {
     /** The gateway takes no new traffic. */
     GATEWAY_NOT_READY,
     /** No server of an upstream is ready. */
@@ -45,9 +45,5 @@ enum ProblemKind {
     /** Servers describe a model in different ways. */
     DRIFT,
     /** It is not known how the servers of an upstream speak the protocol. */
-    DIALECT_UNKNOWN;
-
-    String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    DIALECT_UNKNOWN
 }

@@ -1,15 +1,11 @@
 package dev.isthmus.gateway.problems;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /** How bad a problem is, the worst first. */
-enum ProblemSeverity {
+enum ProblemSeverity implements Labelled {
     /** Calls fail. */
     CRITICAL,
     /** Calls may fail soon, or some do. */
-    WARNING;
-
-    String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    WARNING
 }

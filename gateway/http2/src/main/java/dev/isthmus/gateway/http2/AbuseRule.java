@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.http2;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /** Reasons to close a connection with ENHANCE_YOUR_CALM (RFC 9113, 10.5). */
-public enum AbuseRule {
+public enum AbuseRule implements Labelled {
     /** The peer resets streams before a response is sent. */
     STREAM_RESETS,
     /** Protocol errors of the peer make us reset its streams. */
@@ -13,10 +13,5 @@ public enum AbuseRule {
     /** The peer causes frames to be queued and does not read them. */
     QUEUED_FRAMES,
     /** A header block has too many bytes, fields or frames. */
-    HEADER_BLOCK;
-
-    /** The name in logs and metrics. */
-    public String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    HEADER_BLOCK
 }

@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.identity;
 
+import dev.isthmus.gateway.net.Labelled;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.time.Duration;
-import java.util.Locale;
 
 /** Why a caller is not identified. Clients learn only the kind; the metric has the reason. */
-enum CredentialFailure {
+enum CredentialFailure implements Labelled {
     MISSING(FailureTexts.REQUIRED, false),
     MALFORMED(FailureTexts.INVALID, true),
     UNKNOWN_KEY(FailureTexts.INVALID, false),
@@ -37,11 +37,6 @@ enum CredentialFailure {
     private static final class FailureTexts {
         static final String REQUIRED = "a credential is required";
         static final String INVALID = "the credential is not valid";
-    }
-
-    /** The label in metrics. */
-    String label() {
-        return name().toLowerCase(Locale.ROOT);
     }
 
     /** The failure of the request. */

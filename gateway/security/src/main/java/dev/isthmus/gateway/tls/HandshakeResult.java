@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.tls;
 
+import dev.isthmus.gateway.net.Labelled;
 import io.netty.handler.ssl.NotSslRecordException;
 import io.netty.handler.ssl.SslHandshakeTimeoutException;
 import java.nio.channels.ClosedChannelException;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** How a handshake ended. */
-public enum HandshakeResult {
+public enum HandshakeResult implements Labelled {
     OK,
     /** Not complete in time. */
     TIMEOUT,
@@ -17,11 +17,6 @@ public enum HandshakeResult {
     CLOSED,
     /** Any other reason: no common version or cipher, a certificate that is missing or refused by either side. */
     FAILED;
-
-    /** The name in metrics. */
-    String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
 
     /** @param failure null for none */
     static HandshakeResult of(@Nullable Throwable failure) {

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.payloadlog;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /** Why an event was not logged. */
-enum LossReason {
+enum LossReason implements Labelled {
     /** Too much waits to be written: the sink is slower than the calls. */
     FULL,
     /** The file cannot be written, or the sink cannot be reached. */
@@ -13,10 +13,5 @@ enum LossReason {
     /** The log was closed before it was written. */
     CLOSED,
     /** The gateway failed to encode it. */
-    FAULT;
-
-    /** The metric's tag value. */
-    String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    FAULT
 }

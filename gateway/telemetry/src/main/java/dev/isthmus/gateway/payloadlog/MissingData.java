@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.payloadlog;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /** Why an event has no data. */
-enum MissingData {
+enum MissingData implements Labelled {
     /** The body is larger than {@code max_size}. */
     SIZE,
     /** The body was not complete when the call ended. */
@@ -11,10 +11,5 @@ enum MissingData {
     /** The body violates the protocol, or its tensors are in shared memory. */
     UNREADABLE,
     /** A raw binary request, which does not name its tensor, while tensors are left out by name. */
-    RAW;
-
-    /** The value of the attribute {@code dataomitted}, and the metric's tag. */
-    String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    RAW
 }

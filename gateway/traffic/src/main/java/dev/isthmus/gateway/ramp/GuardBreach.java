@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ramp;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /**
  * Why a ramp is rolled back.
@@ -9,16 +9,11 @@ import java.util.Locale;
  */
 record GuardBreach(BreachKind kind, String text) {
 
-    enum BreachKind {
+    enum BreachKind implements Labelled {
         ERROR_RATE,
         LATENCY,
         DIFFERENCE,
         /** An operator requested it. */
-        REQUESTED;
-
-        /** The metric's tag value. */
-        String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+        REQUESTED
     }
 }

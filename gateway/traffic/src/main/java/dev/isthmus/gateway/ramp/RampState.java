@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.ramp;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /** The state of a ramp. */
-public enum RampState {
+public enum RampState implements Labelled {
     /** It advances through its steps. */
     RUNNING,
     /** It stays at its step until it is resumed; the guard can still roll it back. */
@@ -11,10 +11,5 @@ public enum RampState {
     /** The last step has ended: the share stays, and is no longer guarded. */
     COMPLETE,
     /** The target's share is 0 until the ramp is restarted. */
-    ROLLED_BACK;
-
-    /** Its name for operators, in files and in Redis. */
-    public String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    ROLLED_BACK
 }

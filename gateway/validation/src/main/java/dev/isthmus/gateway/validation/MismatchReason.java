@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.validation;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /** How a request differs from the metadata of its model. */
-public enum MismatchReason {
+public enum MismatchReason implements Labelled {
     /** A declared input is not in the request. */
     MISSING_INPUT,
     /** The model declares no input of this name. */
@@ -13,10 +13,5 @@ public enum MismatchReason {
     /** An input has another number of dimensions, or an extent that is fixed differs. */
     SHAPE,
     /** The model declares no output of this name. */
-    UNKNOWN_OUTPUT;
-
-    /** The value of a label of metrics. */
-    public String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    UNKNOWN_OUTPUT
 }

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.net;
 
 import java.net.InetAddress;
 import java.net.SocketAddress;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -28,16 +27,11 @@ public final class OpenConnections {
     }
 
     /** The connection limit that was exceeded. */
-    public enum ConnectionLimit {
+    public enum ConnectionLimit implements Labelled {
         TOTAL,
         ADDRESS,
         /** What connections hold apart from calls. */
-        MEMORY;
-
-        /** The name in logs and metrics. */
-        public String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+        MEMORY
     }
 
     /**

@@ -1,9 +1,7 @@
 package dev.isthmus.gateway.net;
 
-import java.util.Locale;
-
 /** The timeouts of client connections and requests. */
-public enum TimeoutRule {
+public enum TimeoutRule implements Labelled {
     /** The TLS handshake was not complete in time. */
     TLS_HANDSHAKE,
     /** The head of a request, or an HTTP/2 preface, frame or header block, was not complete in time. */
@@ -19,10 +17,5 @@ public enum TimeoutRule {
     /** A connection without a request. */
     IDLE,
     /** An HTTP/2 client that does not acknowledge a PING. */
-    KEEPALIVE;
-
-    /** The name in logs and metrics. */
-    public String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    KEEPALIVE
 }

@@ -6,7 +6,6 @@ import com.github.benmanes.caffeine.cache.RemovalCause;
 import com.github.benmanes.caffeine.cache.Scheduler;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.SharedHeaders;
@@ -146,19 +145,9 @@ public final class ResponseCache implements RouteService {
         call.span().cached(outcome.label());
     }
 
-    /**
-     * Replies with a response that is kept or under way, or sends the request.
-     *
-     * @param request taken
-     * @return as of {@link Upstream#send}
-     */
+    /** Replies with a response that is kept or under way, or sends the request (taken). */
     private Subscription send(Call call, InferenceRequest request, Upstream upstream, Reply reply) {
-        InferRequest decoded;
-        try {
-            decoded = request.decoded();
-        } catch (RuntimeException | OutOfMemoryError e) {
-            return Upstream.refuse(request, CallLog.failureOf(e, call.context()), reply);
-        }
+        InferRequest decoded = request.decoded();
         CacheOutcome obstacle = obstacle(decoded);
         CacheKey key = obstacle == null ? key(call, decoded, upstream) : null;
         if (key == null) {
@@ -181,11 +170,7 @@ public final class ResponseCache implements RouteService {
             request.release();
             return hit(lookUp, stored);
         }
-        try {
-            request.message();
-        } catch (RuntimeException | OutOfMemoryError e) {
-            return Upstream.refuse(request, CallLog.failureOf(e, call.context()), reply);
-        }
+        request.message();
         return send(lookUp, request);
     }
 

@@ -3,11 +3,9 @@ package dev.isthmus.gateway.upstream;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** A request to an upstream. Owns its body until it is sent or released. */
@@ -78,15 +76,10 @@ public sealed interface UpstreamRequest {
      * An inference; the reply receives {@code ReplyMessage.Inference}s on the peer's wire, or one in parts. It is encoded
      * when its message is needed.
      */
-    final class InferenceRequest implements UpstreamRequest {
+    final class InferenceRequest extends ProducedRequest implements UpstreamRequest {
         private final ModelRef model;
         private final String id;
         private final boolean events;
-        private final @Nullable Upstream server;
-        /** Null once the message was taken. */
-        private @Nullable InferSource source;
-
-        private @Nullable InferMessage message;
 
         /**
          * A request that was encoded.
@@ -97,11 +90,10 @@ public sealed interface UpstreamRequest {
          *     exactly one
          */
         public InferenceRequest(ModelRef model, InferMessage message, String id, boolean events) {
+            super(message);
             this.model = model;
             this.id = id;
             this.events = events;
-            this.server = null;
-            this.message = message;
         }
 
         /** An inference with one response, whose id is not compared. */
@@ -115,11 +107,10 @@ public sealed interface UpstreamRequest {
          * @param source taken
          */
         public InferenceRequest(Upstream server, ModelRef model, InferSource source, boolean events) {
+            super(server, source);
             this.model = model;
             this.id = source.id();
             this.events = events;
-            this.server = server;
-            this.source = source;
         }
 
         @Override
@@ -134,54 +125,6 @@ public sealed interface UpstreamRequest {
 
         public boolean events() {
             return events;
-        }
-
-        /** What it is produced from; only before its message is taken. */
-        public InferSource source() {
-            return Objects.requireNonNull(source);
-        }
-
-        /** The server that it is meant for; as {@link #source()}. */
-        public Upstream server() {
-            return Objects.requireNonNull(server);
-        }
-
-        /** The decoded request; borrowed, as {@link #source()}. */
-        public InferRequest decoded() {
-            return source().decoded(server(), model);
-        }
-
-        /**
-         * Encodes it, if it was not.
-         *
-         * @throws dev.isthmus.oip.OipException if it cannot be expressed for the server; it is released then
-         */
-        public InferMessage encode() {
-            InferMessage encoded = message;
-            if (encoded == null) {
-                try {
-                    encoded = source().encoded(server(), model);
-                } catch (RuntimeException | OutOfMemoryError e) {
-                    release();
-                    throw e;
-                }
-                message = encoded;
-            }
-            return encoded;
-        }
-
-        /** The message on the peer's wire, owned by the caller if it sends it; see {@link #encode()}. */
-        public InferMessage message() {
-            InferMessage encoded = encode();
-            releaseSource();
-            return encoded;
-        }
-
-        private void releaseSource() {
-            if (source != null) {
-                source.release();
-                source = null;
-            }
         }
 
         @Override
@@ -206,19 +149,8 @@ public sealed interface UpstreamRequest {
 
         @Override
         public @Nullable InferenceRequest to(Upstream other, ModelRef there) {
-            if (source == null) {
-                return null;
-            }
-            source.retain();
-            return new InferenceRequest(other, there, source, events);
-        }
-
-        @Override
-        public void release() {
-            releaseSource();
-            if (message != null) {
-                message.release();
-            }
+            InferSource shared = shared();
+            return shared == null ? null : new InferenceRequest(other, there, shared, events);
         }
     }
 

@@ -92,8 +92,9 @@ class ValidateCommandTest {
         assertThat(report.path("servers")).hasSize(4);
         assertThat(report.path("problems")).hasSize(1);
         assertThat(report.path("problems").path(0).asText())
-                .isEqualTo("model 'm': replicas differ: a " + other.endpoint().authority()
-                        + ": input 'x' has datatype INT32; other replicas: FP32");
+                .isEqualTo("model 'm': replicas differ: server "
+                        + other.endpoint().authority()
+                        + " of upstream 'a': input 'x' has datatype INT32; other replicas: FP32");
     }
 
     @Test

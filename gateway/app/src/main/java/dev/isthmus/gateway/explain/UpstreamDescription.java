@@ -139,7 +139,7 @@ final class UpstreamDescription {
         for (ServerAddress address : upstream.endpoints()) {
             switch (address) {
                 case ServerAddress.HostAddress at -> {
-                    if (at.endpoint().address().isUnresolved()) {
+                    if (!at.endpoint().literal()) {
                         sources.add("DNS");
                     }
                 }

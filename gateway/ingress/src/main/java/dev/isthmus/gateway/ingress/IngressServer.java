@@ -12,9 +12,10 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MaxMessagesRecvByteBufAllocator;
 import io.netty.channel.SingleThreadEventLoop;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.util.concurrent.TimeUnit;
 
-/** A listening port. */
+/** A listening port, or Unix socket. */
 public final class IngressServer implements AutoCloseable {
     private static final int BACKLOG = 1024;
 
@@ -71,24 +72,23 @@ public final class IngressServer implements AutoCloseable {
             Transport transport,
             EventLoopGroup loops,
             ByteBufAllocator allocator,
-            InetSocketAddress address,
+            SocketAddress address,
             ListenerContext listener)
             throws Exception {
         AcceptCounter accepted = new AcceptCounter();
         IngressPipelines pipelines = new IngressPipelines(listener);
-        Channel channel = new ServerBootstrap()
+        ServerBootstrap bootstrap = new ServerBootstrap()
                 .group(loops)
-                .channel(transport.serverChannel())
+                .channel(transport.serverChannel(address))
                 .option(ChannelOption.SO_BACKLOG, BACKLOG)
-                .option(ChannelOption.SO_REUSEADDR, true)
                 .option(ChannelOption.AUTO_READ, false)
-                .childOption(ChannelOption.TCP_NODELAY, true)
                 .childOption(ChannelOption.ALLOCATOR, allocator)
                 .handler(accepted)
-                .childHandler(pipelines)
-                .bind(address)
-                .sync()
-                .channel();
+                .childHandler(pipelines);
+        if (address instanceof InetSocketAddress) {
+            bootstrap.option(ChannelOption.SO_REUSEADDR, true).childOption(ChannelOption.TCP_NODELAY, true);
+        }
+        Channel channel = bootstrap.bind(transport.address(address)).sync().channel();
         return new IngressServer(channel, accepted, pipelines);
     }
 
@@ -102,6 +102,7 @@ public final class IngressServer implements AutoCloseable {
         pipelines.use(listener);
     }
 
+    /** Where it listens; not for a Unix socket. */
     public InetSocketAddress address() {
         return (InetSocketAddress) channel.localAddress();
     }

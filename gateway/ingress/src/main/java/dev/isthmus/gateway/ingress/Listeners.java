@@ -14,6 +14,8 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.net.BindException;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.UnixDomainSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -131,7 +133,8 @@ public final class Listeners implements AutoCloseable {
         private IngressServer listen(Listener listener, @Nullable ServerTls secured)
                 throws BindException, InterruptedException {
             ListenAddress address = address(listener);
-            InetSocketAddress resolved = address.resolve();
+            SocketAddress resolved =
+                    listener.isUnix() ? UnixDomainSocketAddress.of(listener.host()) : address.resolve();
             try {
                 return IngressServer.bind(transport, loops, allocator, resolved, context(listener, secured));
             } catch (InterruptedException e) {
@@ -171,7 +174,9 @@ public final class Listeners implements AutoCloseable {
      */
     public static void check(List<Listener> listeners) throws BindException {
         for (Listener listener : listeners) {
-            address(listener).check();
+            if (!listener.isUnix()) {
+                address(listener).check();
+            }
         }
     }
 

@@ -3,17 +3,26 @@ package dev.isthmus.gateway.settings;
 import io.netty.util.NetUtil;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.UnixDomainSocketAddress;
 import java.net.UnknownHostException;
+import java.nio.file.Path;
 
 /**
- * Host and port of a server.
+ * Host and port of a server, or the Unix socket of one of the gateway's own processes.
  *
- * @param host a name, an IPv4 address or an IPv6 address (without brackets)
- * @param port 1 to 65535
+ * @param host a name, an IPv4 address or an IPv6 address (without brackets); the absolute path of a Unix socket
+ * @param port 1 to 65535; 0 for a Unix socket
  */
 public record Endpoint(String host, int port) {
 
     public Endpoint {
+        if (!isUnix(host)) {
+            requireHostAndPort(host, port);
+        }
+    }
+
+    private static void requireHostAndPort(String host, int port) {
         if (host.isEmpty()) {
             throw new IllegalArgumentException("the host of an endpoint must not be empty");
         }
@@ -22,8 +31,25 @@ public record Endpoint(String host, int port) {
         }
     }
 
+    /** The endpoint at this Unix socket. */
+    public static Endpoint unix(Path socket) {
+        return new Endpoint(socket.toAbsolutePath().toString(), 0);
+    }
+
+    private static boolean isUnix(String host) {
+        return host.startsWith("/");
+    }
+
+    /** Whether it is the address of one server, not a name that has to be looked up. */
+    public boolean literal() {
+        return !(address() instanceof InetSocketAddress ip) || !ip.isUnresolved();
+    }
+
     /** The socket address; unresolved if the host is a name, so that this never queries DNS. */
-    public InetSocketAddress address() {
+    public SocketAddress address() {
+        if (isUnix(host)) {
+            return UnixDomainSocketAddress.of(host);
+        }
         byte[] literal = NetUtil.createByteArrayFromIpAddressString(host);
         if (literal == null) {
             return InetSocketAddress.createUnresolved(host, port);
@@ -35,8 +61,11 @@ public record Endpoint(String host, int port) {
         }
     }
 
-    /** Host and port in the form of a {@code Host} header. */
+    /** Host and port in the form of a {@code Host} header; {@code local} for a Unix socket, whose path says nothing. */
     public String authority() {
+        if (isUnix(host)) {
+            return GatewayConfig.LOCAL;
+        }
         return (NetUtil.isValidIpV6Address(host) ? "[" + host + "]" : host) + ":" + port;
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.settings;
 
+import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -59,6 +60,26 @@ public record Listener(
     /** A listener for plain text of clients that connect directly, without a name of its own. */
     public Listener(String host, int port) {
         this(host, port, null, null, DEFAULT.management, List.of(), false, null, false, null);
+    }
+
+    /** The Unix socket of one of the gateway's own processes, for it alone: nobody else has the path. */
+    public static Listener unix(Path socket) {
+        return new Listener(
+                socket.toAbsolutePath().toString(),
+                0,
+                GatewayConfig.LOCAL,
+                ListenerAccess.OPEN,
+                ManagementAccess.ALLOW,
+                List.of(),
+                false,
+                null,
+                false,
+                null);
+    }
+
+    /** Whether it is a Unix socket, whose path is the host. */
+    public boolean isUnix() {
+        return host.startsWith("/");
     }
 
     /** A copy at another address. */

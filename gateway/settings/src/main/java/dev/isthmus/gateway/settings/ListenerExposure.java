@@ -13,7 +13,7 @@ public final class ListenerExposure {
 
     /** Whether only this machine can reach it. */
     public static boolean isLoopback(Listener listener) {
-        return WebUrl.isLoopback(listener.host());
+        return listener.isUnix() || WebUrl.isLoopback(listener.host());
     }
 
     /** Why it must not be opened with this authentication; null if it may be. */

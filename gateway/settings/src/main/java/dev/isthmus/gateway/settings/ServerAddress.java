@@ -10,7 +10,7 @@ public sealed interface ServerAddress {
 
     /** Whether it is one server, by its IP address. */
     default boolean literal() {
-        return this instanceof HostAddress host && !host.endpoint().address().isUnresolved();
+        return this instanceof HostAddress host && host.endpoint().literal();
     }
 
     /** A host and port; each IP address of the host's name is a separate server. */

@@ -3,6 +3,9 @@ package dev.isthmus.gateway.settings;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.net.UnixDomainSocketAddress;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -17,8 +20,16 @@ class EndpointTest {
     })
     void address_isResolvedOnlyWhereNobodyMustBeAsked(String host, boolean unresolved, String authority) {
         Endpoint endpoint = new Endpoint(host, 8000);
-        assertThat(endpoint.address().isUnresolved()).isEqualTo(unresolved);
+        assertThat(endpoint.literal()).isNotEqualTo(unresolved);
         assertThat(endpoint.authority()).isEqualTo(authority);
+    }
+
+    @Test
+    void unixSocket_isOneServer_whosePathIsInNoAuthority() {
+        Endpoint endpoint = Endpoint.unix(Path.of("/tmp/socket"));
+        assertThat(endpoint.address()).isEqualTo(UnixDomainSocketAddress.of("/tmp/socket"));
+        assertThat(endpoint.literal()).isTrue();
+        assertThat(endpoint.authority()).isEqualTo("local");
     }
 
     @ParameterizedTest

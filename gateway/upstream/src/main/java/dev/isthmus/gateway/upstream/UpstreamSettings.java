@@ -44,7 +44,7 @@ public record UpstreamSettings(
     public static final int MAX_METADATA_BYTES = 1 << 20;
 
     public UpstreamSettings {
-        if (endpoint.address().isUnresolved()) {
+        if (!endpoint.literal()) {
             throw new IllegalArgumentException("a server of upstream '" + name
                     + "' needs an IP address, got the host name '" + endpoint.host() + "'");
         }

@@ -8,6 +8,8 @@ import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.resolver.NoopAddressResolverGroup;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 
 /** Channel options of connections to servers, independent of the protocol. */
 public final class UpstreamTransport {
@@ -18,15 +20,18 @@ public final class UpstreamTransport {
 
     /** A bootstrap for connections to a server from one event loop, complete except for the handler. */
     public static Bootstrap of(UpstreamSettings settings, EventLoop loop, ByteBufAllocator allocator) {
-        return new Bootstrap()
+        Transport transport = Transport.of(loop);
+        SocketAddress address = settings.endpoint().address();
+        Bootstrap bootstrap = new Bootstrap()
                 .group(loop)
-                .channel(Transport.of(loop).clientChannel())
+                .channel(transport.clientChannel(address))
                 .resolver(NoopAddressResolverGroup.INSTANCE)
-                .remoteAddress(settings.endpoint().address())
+                .remoteAddress(transport.address(address))
                 .option(ChannelOption.ALLOCATOR, allocator)
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings.connectTimeoutMillis())
-                .option(ChannelOption.TCP_NODELAY, true)
-                .option(ChannelOption.SO_KEEPALIVE, true)
                 .option(ChannelOption.RECVBUF_ALLOCATOR, READS);
+        return address instanceof InetSocketAddress
+                ? bootstrap.option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.SO_KEEPALIVE, true)
+                : bootstrap;
     }
 }

@@ -5,10 +5,13 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.IoEventLoop;
 import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.ServerChannel;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollChannelOption;
 import io.netty.channel.epoll.EpollDatagramChannel;
+import io.netty.channel.epoll.EpollDomainSocketChannel;
 import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollServerDomainSocketChannel;
 import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.epoll.EpollTcpInfo;
@@ -18,9 +21,14 @@ import io.netty.channel.socket.ServerSocketChannel;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.channel.socket.nio.NioDatagramChannel;
+import io.netty.channel.socket.nio.NioDomainSocketChannel;
+import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.channel.unix.DomainSocketAddress;
 import io.netty.util.concurrent.FastThreadLocal;
+import java.net.SocketAddress;
+import java.net.UnixDomainSocketAddress;
 import jdk.net.ExtendedSocketOptions;
 
 /** The I/O mechanism of event loops, with its channel types. */
@@ -70,8 +78,11 @@ public enum Transport {
         };
     }
 
-    /** Enables TCP keepalive, with probes after this many idle seconds. */
+    /** Enables TCP keepalive, with probes after this many idle seconds; does nothing for a Unix socket. */
     public static void keepAlive(Channel channel, int seconds) {
+        if (!(channel instanceof SocketChannel)) {
+            return;
+        }
         ChannelOption<Integer> idle = channel instanceof EpollSocketChannel
                 ? EpollChannelOption.TCP_KEEPIDLE
                 : NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE);
@@ -99,6 +110,29 @@ public enum Transport {
 
     public Class<? extends SocketChannel> clientChannel() {
         return clientChannel;
+    }
+
+    /** The type of a channel that listens at this address: of a port or of a Unix socket. */
+    public Class<? extends ServerChannel> serverChannel(SocketAddress address) {
+        if (!(address instanceof UnixDomainSocketAddress)) {
+            return serverChannel;
+        }
+        return this == EPOLL ? EpollServerDomainSocketChannel.class : NioServerDomainSocketChannel.class;
+    }
+
+    /** The type of a channel to this address. */
+    public Class<? extends Channel> clientChannel(SocketAddress address) {
+        if (!(address instanceof UnixDomainSocketAddress)) {
+            return clientChannel;
+        }
+        return this == EPOLL ? EpollDomainSocketChannel.class : NioDomainSocketChannel.class;
+    }
+
+    /** An address in the form that the channels of this transport expect. */
+    public SocketAddress address(SocketAddress address) {
+        return this == EPOLL && address instanceof UnixDomainSocketAddress unix
+                ? new DomainSocketAddress(unix.getPath().toString())
+                : address;
     }
 
     public Class<? extends DatagramChannel> datagramChannel() {

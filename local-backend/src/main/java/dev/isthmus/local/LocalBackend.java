@@ -3,6 +3,7 @@ package dev.isthmus.local;
 import dev.isthmus.local.ModelVersions.Served;
 import dev.isthmus.local.call.Cancellable;
 import dev.isthmus.local.call.InferCallback;
+import dev.isthmus.local.call.ProcessFolder;
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.ort.OrtJar;
 import dev.isthmus.local.repository.ModelRepository;
@@ -45,6 +46,7 @@ public final class LocalBackend implements AutoCloseable {
     private static final String ALL = "*";
     private static final String MISSING =
             "'local' and the embedded models need ONNX Runtime, which this distribution is built without";
+    private static final String CRASHED = "it ran at three crashes of the process of the local models";
     private static final int CHANGES = 1024;
     private static final int LISTINGS = 64;
     private static final int OBSTACLES = 3;
@@ -74,6 +76,7 @@ public final class LocalBackend implements AutoCloseable {
         this.settings = settings;
         this.repository = ModelRepository.of(settings.repository(), settings.embedded());
         this.wanted.addAll(atStart());
+        this.wanted.removeAll(excluded());
         this.executor = new LocalExecutor(settings.threads(), settings.queueSize());
         this.loads = new LoadThreads(settings.loadTimeout());
         this.loader = new ModelLoader(repository, models, settings.device(), loads, executor::prepare);
@@ -83,6 +86,14 @@ public final class LocalBackend implements AutoCloseable {
     private Collection<String> atStart() {
         boolean all = !settings.explicitControl() || settings.load().contains(ALL);
         return all ? repository.names() : settings.load();
+    }
+
+    /** Models that ran at too many crashes of this process are in the index with the reason, and are not missed. */
+    private List<String> excluded() {
+        ProcessFolder own = ProcessFolder.ofThisProcess();
+        List<String> excluded = own == null ? List.of() : own.excludedModels();
+        excluded.forEach(name -> models.put(name, ModelVersions.NONE.failed(Map.of(ModelVersions.WHOLE, CRASHED))));
+        return excluded;
     }
 
     private CompletableFuture<Void> loadAtStart(SortedSet<String> names) {
@@ -98,6 +109,10 @@ public final class LocalBackend implements AutoCloseable {
 
     private String loaded(String name) {
         loader.load(name);
+        ProcessFolder own = ProcessFolder.ofThisProcess();
+        if (own != null) {
+            own.admit(name);
+        }
         return name;
     }
 

@@ -1,5 +1,6 @@
 package dev.isthmus.local;
 
+import dev.isthmus.local.call.RunningModels;
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.ort.RunHandle;
 import dev.isthmus.local.repository.FoundModel;
@@ -50,6 +51,7 @@ final class VersionLoad implements LoadThreads.LoadStep<OnnxModel> {
 
     @Override
     public OnnxModel run() {
+        int loading = RunningModels.begun(source.name());
         try (handle) {
             String placed = Objects.requireNonNullElse(source.settings().device(), device);
             OnnxModel model = OnnxModel.load(source, placed);
@@ -64,6 +66,8 @@ final class VersionLoad implements LoadThreads.LoadStep<OnnxModel> {
                 model.release();
                 throw e;
             }
+        } finally {
+            RunningModels.ended(loading);
         }
     }
 }

@@ -1,4 +1,7 @@
-/** The interfaces between the local backend's callers and the runs of its models. */
+/**
+ * What the local backend's callers share with the runs of its models, and a process of its own with the gateway that
+ * started it.
+ */
 @NullMarked
 package dev.isthmus.local.call;
 

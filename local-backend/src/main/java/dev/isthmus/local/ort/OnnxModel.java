@@ -7,6 +7,7 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtException.OrtErrorCode;
 import ai.onnxruntime.OrtLoggingLevel;
 import ai.onnxruntime.OrtSession;
+import dev.isthmus.local.call.RunningModels;
 import dev.isthmus.local.repository.Declaration;
 import dev.isthmus.local.repository.ModelSettings;
 import dev.isthmus.local.repository.ModelSource;
@@ -297,6 +298,15 @@ public final class OnnxModel {
      * @throws OipException CANCELLED if terminated, INVALID_ARGUMENT if the model does not accept the values, INTERNAL
      */
     public List<Tensor> run(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
+        int running = RunningModels.begun(ref.name());
+        try {
+            return runNoted(request, handle, allocator);
+        } finally {
+            RunningModels.ended(running);
+        }
+    }
+
+    private List<Tensor> runNoted(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
         if (translated == null) {
             return runSession(request, handle, allocator);
         }

@@ -1,0 +1,111 @@
+package dev.isthmus.local.call;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The folder that a gateway shares with its process for local models. Only their user can read it.
+ *
+ * @param path without links to others
+ */
+public record ProcessFolder(Path path) {
+    private static final String PROPERTY = "isthmus.local.process";
+    /** A Unix socket's path has at most 107 bytes on Linux, and 103 on macOS. */
+    private static final int MAX_SOCKET = 103;
+
+    /** Makes a folder in that of temporary files. */
+    public static ProcessFolder create() throws IOException {
+        ProcessFolder folder = new ProcessFolder(
+                Files.createTempDirectory("isthmus-local-").toAbsolutePath());
+        if (folder.socket().toString().length() > MAX_SOCKET) {
+            folder.delete();
+            throw new IOException("a Unix socket's path has at most " + MAX_SOCKET + " characters, got '"
+                    + folder.socket() + "'; set -Djava.io.tmpdir to a shorter one");
+        }
+        return folder;
+    }
+
+    /** The folder of this process, if a gateway has started it for local models; else null. */
+    public static @Nullable ProcessFolder ofThisProcess() {
+        String given = System.getProperty(PROPERTY);
+        return given == null ? null : new ProcessFolder(Path.of(given));
+    }
+
+    /** The option of the JVM that tells a process its folder. */
+    public String option() {
+        return "-D" + PROPERTY + "=" + path;
+    }
+
+    /** The socket on which the process listens. */
+    public Path socket() {
+        return path.resolve("socket");
+    }
+
+    /** The configuration of the process. */
+    public Path configuration() {
+        return path.resolve("isthmus.yaml");
+    }
+
+    /** What the JVM writes when it crashes. */
+    public Path crash() {
+        return path.resolve("crash.log");
+    }
+
+    /** See {@link RunningModels}. */
+    Path running() {
+        return path.resolve("running");
+    }
+
+    private Path excluded() {
+        return path.resolve("excluded");
+    }
+
+    /** Names the models that the process must not load at its start. */
+    public void exclude(Collection<String> models) throws IOException {
+        Files.write(excluded(), models);
+    }
+
+    /** The models that the process must not load at its start, less those that it was told to load since. */
+    public List<String> excludedModels() {
+        try {
+            return Files.exists(excluded()) ? Files.readAllLines(excluded()) : List.of();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A model was loaded: it is not excluded any more. */
+    public void admit(String model) {
+        // Several models may be loaded at a time.
+        synchronized (ProcessFolder.class) {
+            List<String> left = new ArrayList<>(excludedModels());
+            if (left.remove(model)) {
+                try {
+                    exclude(left);
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+        }
+    }
+
+    /** Removes it, with what is in it, unless the other process has. */
+    public void delete() throws IOException {
+        if (!Files.exists(path)) {
+            return;
+        }
+        try (Stream<Path> files = Files.list(path)) {
+            for (Path file : files.toList()) {
+                Files.deleteIfExists(file);
+            }
+        }
+        Files.deleteIfExists(path);
+    }
+}

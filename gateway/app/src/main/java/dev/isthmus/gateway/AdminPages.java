@@ -219,6 +219,7 @@ final class AdminPages {
                 current.catalogue().driftTexts(),
                 gateway.ramps().reports(),
                 reloads.last(),
+                current.excludedModels(),
                 others == null ? PeerFindings.NONE : others.findings());
     }
 

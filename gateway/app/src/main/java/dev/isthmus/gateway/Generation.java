@@ -238,6 +238,11 @@ final class Generation {
                 ManageCall.INDEX);
     }
 
+    /** The local models that are not loaded because they ran when their process crashed. */
+    Set<String> excludedModels() {
+        return upstreams.excludedModels();
+    }
+
     /** The keys of all routes. */
     Set<String> routeKeys() {
         Set<String> keys = new HashSet<>(config.models().keySet());

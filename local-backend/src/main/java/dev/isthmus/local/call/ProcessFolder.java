@@ -22,8 +22,8 @@ public record ProcessFolder(Path path) {
 
     /** Makes a folder in that of temporary files. */
     public static ProcessFolder create() throws IOException {
-        ProcessFolder folder = new ProcessFolder(
-                Files.createTempDirectory("isthmus-local-").toAbsolutePath());
+        ProcessFolder folder =
+                new ProcessFolder(Files.createTempDirectory("isthmus-local-").toAbsolutePath());
         if (folder.socket().toString().length() > MAX_SOCKET) {
             folder.delete();
             throw new IOException("a Unix socket's path has at most " + MAX_SOCKET + " characters, got '"

@@ -14,6 +14,7 @@ public final class IsthmusCommand {
     private static final List<Command> COMMANDS = List.of(
             new ServeCommand(),
             new TrainingRun(Duration.ofSeconds(10)),
+            new LocalProcessCommand(),
             new ValidateCommand(),
             new ConfigCommands.Explain(),
             new ConfigCommands.Diff(),

@@ -33,7 +33,8 @@ final class UpstreamDescription {
 
     private List<String> local() {
         LocalConfig local = config.local() == null ? LocalConfig.DEFAULT : config.local();
-        return List.of("upstream 'local': in-process, "
+        return List.of("upstream 'local': "
+                + (local.process() == LocalConfig.ProcessKind.OWN ? "a process of its own, " : "in-process, ")
                 + (local.threads() == 0 ? "one thread per core, " : local.threads() + " threads, ")
                 + local.queueSize() + " calls may wait, "
                 + (local.modelControl() == ModelControl.NONE ? "all models loaded" : "models loaded on demand")

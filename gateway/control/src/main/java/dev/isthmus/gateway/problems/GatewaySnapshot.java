@@ -7,6 +7,7 @@ import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param models whether each configured model is ready; without those that were not checked
  * @param drift the differences between the servers of a model, each with its server; without models that have none
  * @param lastReload null if there was none
+ * @param excluded local models that are not loaded because they ran when their process crashed
  * @param peers how the gateways of the deployment differ
  */
 public record GatewaySnapshot(
@@ -27,10 +29,12 @@ public record GatewaySnapshot(
         Map<String, List<String>> drift,
         List<RampReport> ramps,
         @Nullable LastReload lastReload,
+        Set<String> excluded,
         PeerFindings peers) {
 
     public GatewaySnapshot {
         servers = List.copyOf(servers);
         ramps = List.copyOf(ramps);
+        excluded = Set.copyOf(excluded);
     }
 }

@@ -40,12 +40,31 @@ final class ModelProblems {
                 found.add(problem);
             }
         }
+        Set<String> excluded = search.gateway().excluded();
+        excluded.stream().sorted().map(ModelProblems::excluded).forEach(found::add);
         search.gateway().models().forEach((model, ready) -> {
-            GatewayProblem problem = ready ? null : notReady(model);
+            GatewayProblem problem = ready || excluded.contains(model) ? null : notReady(model);
             if (problem != null) {
                 found.add(problem);
             }
         });
+    }
+
+    private static GatewayProblem excluded(String model) {
+        return new GatewayProblem(
+                ProblemKind.MODEL_EXCLUDED,
+                ProblemSeverity.CRITICAL,
+                Map.of("model", model),
+                null,
+                null,
+                "Local model '" + model + "' is not loaded any more: it ran at three crashes of the process of the"
+                        + " local models.",
+                "Native code of the model, ONNX Runtime or a GPU library ended the process. The log of the gateway has"
+                        + " the signal and the summary of each crash.",
+                "Replace the model, then restart the gateway or change the section 'local'. With model_control:"
+                        + " explicit it can be loaded at once.",
+                "isthmus models",
+                ProblemText.page("models", "search", model));
     }
 
     private @Nullable GatewayProblem failing(String model) {

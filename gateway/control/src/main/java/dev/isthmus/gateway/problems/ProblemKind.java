@@ -20,6 +20,8 @@ enum ProblemKind implements Labelled {
     MODEL_NOT_READY,
     /** A model is not ready any more on one of the servers that had it. */
     MODEL_GONE,
+    /** A local model is not loaded, because it ran when its process crashed. */
+    MODEL_EXCLUDED,
     /** Event loops run late: the gateway itself is what calls wait for. */
     GATEWAY_BUSY,
     /** Many attempts at the servers of an upstream are retries. */

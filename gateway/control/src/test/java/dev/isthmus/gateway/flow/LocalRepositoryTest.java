@@ -57,7 +57,16 @@ class LocalRepositoryTest {
         put("broken/1/model.onnx");
         Files.writeString(root.resolve("broken/config.pbtxt"), "backend: 'python'");
         stage = FleetStage.local(new LocalConfig(
-                root, false, 1, 16, ModelControl.EXPLICIT, List.of("simple", "broken"), "cpu", PATIENCE, PATIENCE));
+                root,
+                false,
+                1,
+                16,
+                ModelControl.EXPLICIT,
+                List.of("simple", "broken"),
+                "cpu",
+                PATIENCE,
+                PATIENCE,
+                LocalConfig.ProcessKind.SHARED));
     }
 
     @AfterEach

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -30,7 +31,15 @@ class GatewayEventsTest {
     private void observe(long seconds) {
         events.observe(
                 new GatewaySnapshot(
-                        GatewayConfig.embedded(), null, servers, Map.of(), Map.of(), ramps, reload, PeerFindings.NONE),
+                        GatewayConfig.embedded(),
+                        null,
+                        servers,
+                        Map.of(),
+                        Map.of(),
+                        ramps,
+                        reload,
+                        Set.of(),
+                        PeerFindings.NONE),
                 START.plusSeconds(seconds));
     }
 

@@ -10,6 +10,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -31,6 +32,7 @@ class ProblemReportTest {
                     Map.copyOf(drift),
                     List.of(),
                     null,
+                    Set.of(),
                     PeerFindings.NONE),
             () -> time);
 

@@ -42,6 +42,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
@@ -61,6 +62,7 @@ class ProblemSearchTest {
     private final List<ReplicaStatus> servers = new ArrayList<>();
     private final Map<SubjectKey, Set<ModelRef>> placed = new HashMap<>();
     private final Map<String, Boolean> models = new LinkedHashMap<>();
+    private final Set<String> excluded = new TreeSet<>();
     private final Map<String, List<String>> drift = new LinkedHashMap<>();
     private final List<RampReport> ramps = new ArrayList<>();
     private ModelConfig model = ModelConfig.of("u");
@@ -121,8 +123,8 @@ class ProblemSearchTest {
         GatewayConfig config = TestConfigs.with(
                 GatewayConfig.embedded(),
                 Map.of("models", Map.of(MODEL, model), "defaultUpstream", "u", "upstreams", Map.of("u", upstream)));
-        GatewaySnapshot snapshot =
-                new GatewaySnapshot(config, obstacle, servers, models, drift, ramps, reload, PeerFindings.NONE);
+        GatewaySnapshot snapshot = new GatewaySnapshot(
+                config, obstacle, servers, models, drift, ramps, reload, excluded, PeerFindings.NONE);
         return new ProblemSearch(snapshot, placed, before, FleetReading.of(registry, 0), NOW).problems();
     }
 
@@ -319,7 +321,7 @@ class ProblemSearchTest {
         count("isthmus.cache.requests", 10, "model", MODEL, "result", "hit");
         count("isthmus.cache.requests", 90, "model", MODEL, "result", "miss");
         GatewaySnapshot snapshot = new GatewaySnapshot(
-                GatewayConfig.embedded(), null, servers, models, drift, ramps, null, PeerFindings.NONE);
+                GatewayConfig.embedded(), null, servers, models, drift, ramps, null, Set.of(), PeerFindings.NONE);
         assertThat(new ProblemSearch(snapshot, placed, earlier, FleetReading.of(registry, 0), NOW).problems())
                 .singleElement()
                 .satisfies(problem -> {
@@ -388,9 +390,19 @@ class ProblemSearchTest {
         attempts("a:1", "error", 100);
         FleetReading after = FleetReading.of(registry, 0);
         GatewaySnapshot snapshot = new GatewaySnapshot(
-                GatewayConfig.embedded(), null, servers, models, drift, ramps, null, PeerFindings.NONE);
+                GatewayConfig.embedded(), null, servers, models, drift, ramps, null, Set.of(), PeerFindings.NONE);
         assertThat(new ProblemSearch(snapshot, placed, after, FleetReading.of(registry, 0), NOW).problems())
                 .isEmpty();
+    }
+
+    @Test
+    void localModelThatCrashedItsProcess_isAProblem_evenIfNoRouteNamesIt() {
+        ready("a:1");
+        models.put(MODEL, false);
+        excluded.add(MODEL);
+        assertThat(only(ProblemKind.MODEL_EXCLUDED).text())
+                .isEqualTo("Local model '" + MODEL
+                        + "' is not loaded any more: it ran at three crashes of the process of" + " the local models.");
     }
 
     @Test

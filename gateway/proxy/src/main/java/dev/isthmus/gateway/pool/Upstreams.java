@@ -28,6 +28,7 @@ import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
+import dev.isthmus.gateway.upstream.local.LocalProcess;
 import dev.isthmus.gateway.upstream.local.LocalUpstream;
 import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
@@ -38,8 +39,10 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -59,6 +62,7 @@ public final class Upstreams implements AutoCloseable {
     private static final int HEAP_SHARE = 128;
 
     private final Map<String, Lease> leases = new TreeMap<>();
+    private final Map<Upstream, LocalProcess> processes;
 
     /**
      * The gateway's resources that upstreams use.
@@ -68,6 +72,7 @@ public final class Upstreams implements AutoCloseable {
      * @param tls where TLS contexts are made
      * @param checked the models checked on each server
      * @param connections where open connections are listed
+     * @param processes of upstreams with local models that have a process of their own
      */
     public record UpstreamResources(
             UpstreamPool pool,
@@ -75,7 +80,8 @@ public final class Upstreams implements AutoCloseable {
             KubernetesDiscovery kubernetes,
             TlsRegistry tls,
             CheckedModels checked,
-            ConnectionTable connections) {
+            ConnectionTable connections,
+            Map<Upstream, LocalProcess> processes) {
 
         /**
          * With the system clock and this machine's name servers; no models are checked yet. Not to be called on a loop.
@@ -93,7 +99,13 @@ public final class Upstreams implements AutoCloseable {
                     loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop, null), ending);
             var kubernetes = new KubernetesDiscovery(loop, System.getenv(), clusterResources.random());
             return new UpstreamResources(
-                    new UpstreamPool(), clusterResources, kubernetes, tls, new CheckedModels(), connections);
+                    new UpstreamPool(),
+                    clusterResources,
+                    kubernetes,
+                    tls,
+                    new CheckedModels(),
+                    connections,
+                    new ConcurrentHashMap<>());
         }
 
         /** Those of an upstream: its Services are watched, its names resolved. */
@@ -134,6 +146,7 @@ public final class Upstreams implements AutoCloseable {
 
     /** Creates or shares them. May block. */
     public Upstreams(GatewayConfig config, UpstreamResources resources) {
+        processes = resources.processes();
         try {
             config.upstreams().forEach((name, upstream) -> {
                 RemoteUpstreamKey remote = RemoteUpstreamKey.of(config, name, upstream);
@@ -154,11 +167,15 @@ public final class Upstreams implements AutoCloseable {
                         resources
                                 .pool()
                                 .lease(
-                                        local,
-                                        () -> new LocalUpstream(
-                                                local(local),
-                                                local.timeout(),
-                                                resources.clusterResources().meters())));
+                                        localKey(config, local),
+                                        () -> local.process() == LocalConfig.ProcessKind.OWN
+                                                ? ownProcess(config, resources)
+                                                : new LocalUpstream(
+                                                        local(local),
+                                                        local.timeout(),
+                                                        resources
+                                                                .clusterResources()
+                                                                .meters())));
             }
         } catch (RuntimeException e) {
             close();
@@ -166,23 +183,44 @@ public final class Upstreams implements AutoCloseable {
         }
     }
 
+    /** Everything that the upstream of the local models is created from. */
+    private static Object localKey(GatewayConfig config, LocalConfig local) {
+        return local.process() == LocalConfig.ProcessKind.SHARED
+                ? local
+                : List.of(LocalProcess.configuration(config), config.headers().returned());
+    }
+
+    private static Upstream ownProcess(GatewayConfig config, UpstreamResources resources) {
+        LocalProcess process = LocalProcess.start(config);
+        UpstreamConfig upstream = process.upstream();
+        RemoteUpstreamKey remote = RemoteUpstreamKey.of(config, GatewayConfig.LOCAL, upstream);
+        Cluster cluster = cluster(remote, resources, resources.clusterResources(), null, () -> {
+            process.close();
+            resources.processes().values().remove(process);
+        });
+        resources.processes().put(cluster, process);
+        cluster.literals(upstream.endpoints());
+        return cluster;
+    }
+
     private static Upstream remote(RemoteUpstreamKey remote, UpstreamResources resources) {
         String name = remote.name();
         UpstreamTls settings = remote.config().tls();
         ClusterResources shared = resources.of(remote);
         if (settings == null) {
-            return cluster(remote, resources, shared, null);
+            return cluster(remote, resources, shared, null, () -> {});
         }
         ClientTls tls = resources.tls().client("upstream '" + name + "'", settings);
-        return cluster(remote, resources, shared.withPending(new TritonMetrics(shared.loop(), tls)), tls);
+        return cluster(remote, resources, shared.withPending(new TritonMetrics(shared.loop(), tls)), tls, tls::close);
     }
 
-    /** @param tls closed with the cluster */
+    /** @param closed called after the cluster was closed */
     private static Cluster cluster(
             RemoteUpstreamKey remote,
             UpstreamResources resources,
             ClusterResources clusterResources,
-            @Nullable ClientTls tls) {
+            @Nullable ClientTls tls,
+            Runnable closed) {
         UpstreamConfig config = remote.config();
         String name = remote.name();
         var capabilities = new ServerCapabilities(config.dialect(), config.binaryTensorData(), config.sharedMemory());
@@ -208,11 +246,7 @@ public final class Upstreams implements AutoCloseable {
         };
         ReplicaSet replicas =
                 new ReplicaSet(name, config, factory, () -> resources.checked().of(name), clusterResources);
-        return new Cluster(name, config, capabilities, replicas, () -> {
-            if (tls != null) {
-                tls.close();
-            }
-        });
+        return new Cluster(name, config, capabilities, replicas, closed);
     }
 
     /** Does not limit stream resets and errors: a server's affect only its own calls. */
@@ -270,11 +304,22 @@ public final class Upstreams implements AutoCloseable {
      */
     public Set<Upstream> awaitLocalModels(BooleanSupplier ending) {
         Lease local = leases.get(GatewayConfig.LOCAL);
-        if (local != null && local.upstream() instanceof LocalUpstream upstream) {
-            upstream.awaitStart(ending);
-            return Set.of(upstream);
+        if (local == null) {
+            return Set.of();
         }
-        return Set.of();
+        if (local.upstream() instanceof LocalUpstream upstream) {
+            upstream.awaitStart(ending);
+        } else {
+            Objects.requireNonNull(processes.get(local.upstream())).awaitLoaded(ending);
+        }
+        return Set.of(local.upstream());
+    }
+
+    /** The local models that are not loaded because they ran when their process crashed. */
+    public Set<String> excludedModels() {
+        Lease local = leases.get(GatewayConfig.LOCAL);
+        LocalProcess process = local == null ? null : processes.get(local.upstream());
+        return process == null ? Set.of() : process.excluded();
     }
 
     /** All upstreams, in order of their names. */

@@ -16,7 +16,7 @@ public final class ConfigDocument {
     }
 
     /** The whole configuration by key, with all values. */
-    static Map<String, Object> values(GatewayConfig config) {
+    public static Map<String, Object> values(GatewayConfig config) {
         Map<String, Object> document = new LinkedHashMap<>();
         ((Map<?, ?>) new Section(GatewayConfig.class).written(config))
                 .forEach((key, value) -> document.put((String) key, value));

@@ -37,7 +37,12 @@ public record LocalConfig(
         Duration loadTimeout,
 
         @Doc("Timeout of one call, or of one message of a stream, if the client sets no deadline.") @Default("60s")
-        Duration timeout)
+        Duration timeout,
+
+        @Doc("own: models run in a process of their own, which the gateway starts, and starts again after a crash of "
+                + "native code; shared: in the gateway's process, which such a crash ends.")
+        @Default("shared")
+        ProcessKind process)
         implements CheckedSection {
     public static final LocalConfig DEFAULT = DefaultValues.of(LocalConfig.class);
     public static final LocalConfig EMBEDDED = of(null, true);
@@ -70,6 +75,13 @@ public record LocalConfig(
                 DEFAULT.load,
                 DEFAULT.device,
                 DEFAULT.loadTimeout,
-                DEFAULT.timeout);
+                DEFAULT.timeout,
+                DEFAULT.process);
+    }
+
+    /** Where models run. */
+    public enum ProcessKind {
+        SHARED,
+        OWN
     }
 }

@@ -91,7 +91,8 @@ class ConfigLoaderTest {
                         List.of(),
                         "cpu",
                         Duration.ofMinutes(2),
-                        Duration.ofSeconds(60)));
+                        Duration.ofSeconds(60),
+                        LocalConfig.ProcessKind.SHARED));
     }
 
     @Test
@@ -191,7 +192,8 @@ class ConfigLoaderTest {
                         List.of("a", "b"),
                         "gpu:1",
                         Duration.ofSeconds(45),
-                        Duration.ofSeconds(7)));
+                        Duration.ofSeconds(7),
+                        LocalConfig.ProcessKind.SHARED));
         assertThat(config.models()).containsEntry("a", ModelConfig.of("m")).containsEntry("b", ModelConfig.of("local"));
         assertThat(config.defaultUpstream()).isEqualTo("m");
     }

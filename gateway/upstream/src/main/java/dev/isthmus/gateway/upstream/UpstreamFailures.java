@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream;
 
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
@@ -22,7 +23,8 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     /** No connection could be established. */
     public OipException unreachable(@Nullable Throwable cause) {
-        return failure(ErrorCode.UNAVAILABLE, "is not reachable", cause, Processed.NO);
+        String what = ownProcess() ? "has no process at the moment: it is being started" : "is not reachable";
+        return failure(ErrorCode.UNAVAILABLE, what, cause, Processed.NO);
     }
 
     /** The server refused the request unprocessed: it is shutting down, or has reached its limit. */
@@ -32,7 +34,13 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     /** The connection ended before the response did. */
     public OipException connectionClosed(@Nullable Throwable cause) {
-        return failure(ErrorCode.UNAVAILABLE, "closed the connection", cause, Processed.MAYBE);
+        String what = ownProcess() ? "has lost its process, which ended; it is started again" : "closed the connection";
+        return failure(ErrorCode.UNAVAILABLE, what, cause, Processed.MAYBE);
+    }
+
+    /** Whether the server is the process of the local models: no other upstream may have its name. */
+    private boolean ownProcess() {
+        return upstream.equals(GatewayConfig.LOCAL);
     }
 
     /** The server violated the protocol or our limits, so we closed the connection. */

@@ -1,0 +1,313 @@
+package dev.isthmus.gateway.upstream.local;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.settings.ConfigDocument;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.LocalConfig;
+import dev.isthmus.gateway.settings.ServerAddress;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.ProcessFolder;
+import dev.isthmus.local.call.RunningModels;
+import dev.isthmus.local.call.RunningModels.RunningModel;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A process of its own for the local models: this program again, on a Unix socket that only its user can reach. It is
+ * started again when it ends, until this is closed. It ends when its standard input does, and so with the gateway,
+ * however that ends.
+ */
+public final class LocalProcess implements AutoCloseable {
+    /** The hidden command that the process runs. */
+    public static final String COMMAND = "local-process";
+    /** The line on standard output which says that the models of the start are loaded, or have failed. */
+    public static final String LOADED = "isthmus: the local models are loaded";
+
+    /** The class of the program. */
+    private static final String PROGRAM = "dev.isthmus.gateway.cli.IsthmusCommand";
+    /** A model that has run at so many crashes is not loaded again. */
+    private static final int MAX_CRASHES = 3;
+
+    private static final int MAX_CALLS = 1_000_000;
+
+    private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
+    private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
+    /** A process that has lived so long is started again after the first pause. */
+    private static final Duration CALM = Duration.ofMinutes(5);
+
+    private static final Duration START_MARGIN = Duration.ofSeconds(30);
+    private static final Duration POLL = Duration.ofMillis(100);
+    /** Longer than the process takes to end by itself. */
+    private static final Duration END = Duration.ofSeconds(30);
+
+    private static final Logger LOG = LoggerFactory.getLogger("dev.isthmus.local.process");
+
+    private final LocalConfig config;
+    private final ProcessFolder folder;
+    private final Thread supervisor;
+    private final CountDownLatch loaded = new CountDownLatch(1);
+    private final CountDownLatch closing = new CountDownLatch(1);
+    /** Used by the supervisor only. */
+    private final Map<String, Integer> crashes = new HashMap<>();
+
+    private @Nullable Process process;
+
+    private LocalProcess(LocalConfig config, ProcessFolder folder) {
+        this.config = config;
+        this.folder = folder;
+        this.supervisor =
+                Thread.ofPlatform().daemon().name("isthmus-local-process").unstarted(this::supervise);
+    }
+
+    /**
+     * Starts it in the background.
+     *
+     * @throws OipException if it cannot be started at all
+     */
+    public static LocalProcess start(GatewayConfig config) {
+        LocalBackend.requireAvailable();
+        try {
+            ProcessFolder folder = ProcessFolder.create();
+            Files.write(folder.configuration(), new ObjectMapper().writeValueAsBytes(configuration(config)));
+            LocalProcess started = new LocalProcess(Objects.requireNonNull(config.local()), folder);
+            started.supervisor.start();
+            return started;
+        } catch (IOException e) {
+            throw new OipException(
+                    ErrorCode.FAILED_PRECONDITION,
+                    "local: process: own: the folder for its socket cannot be made: " + e.getMessage(),
+                    e);
+        }
+    }
+
+    /**
+     * The configuration of the process, which has one client, this gateway: it limits what clients may do, and how much
+     * memory calls take there too.
+     */
+    public static Map<String, Object> configuration(GatewayConfig config) {
+        Map<String, Object> all = ConfigDocument.values(config);
+        Map<String, Object> local = section(all, "local");
+        local.put("process", "shared");
+        Map<String, Object> limits = section(all, "limits");
+        limits.put("max_hops", 100);
+        limits.put("max_concurrent_streams", 100_000);
+        Map<String, Object> unlimited = new HashMap<>();
+        section(limits, "http2_abuse").forEach((key, limit) -> unlimited.put(key, key.endsWith("_rate") ? limit : 0));
+        limits.put("http2_abuse", unlimited);
+        Map<String, Object> logging = section(all, "logging");
+        logging.put("format", "json");
+        return Map.of(
+                "local",
+                local,
+                "default_upstream",
+                GatewayConfig.LOCAL,
+                "limits",
+                limits,
+                "logging",
+                logging,
+                "validate",
+                "off",
+                "answers",
+                Map.of("errors", "passed"),
+                "connections",
+                Map.of("stream_idle_timeout", "0s", "write_timeout", "0s"));
+    }
+
+    /** The upstream that calls it: no limit, retry or ejection of its own, as for models in the gateway's process. */
+    public UpstreamConfig upstream() {
+        UpstreamConfig some = UpstreamConfig.DEFAULT;
+        return new UpstreamConfig(
+                GatewayConfig.UpstreamProtocol.GRPC,
+                List.of(new ServerAddress.HostAddress(Endpoint.unix(folder.socket()))),
+                some.dnsRefresh(),
+                some.binaryTensorData(),
+                GatewayConfig.ServerDialect.GENERIC,
+                some.sharedMemory(),
+                some.connectTimeout(),
+                config.timeout(),
+                null,
+                MAX_CALLS,
+                false,
+                null,
+                null,
+                null,
+                null,
+                some.balance(),
+                new UpstreamConfig.Checks(
+                        some.checks().interval(), some.checks().timeout(), 1, 1),
+                new UpstreamConfig.Outliers(
+                        0,
+                        some.outliers().ejection(),
+                        some.outliers().maxEjected(),
+                        some.outliers().panicThreshold(),
+                        some.outliers().errorRate()),
+                new UpstreamConfig.Retry(0, Set.of(), 0, some.retry().maxBody()),
+                some.breaker(),
+                some.http2Abuse());
+    }
+
+    @SuppressWarnings("unchecked") // as a configuration's document is made
+    private static Map<String, Object> section(Map<String, Object> of, String key) {
+        return (Map<String, Object>) Objects.requireNonNull(of.get(key));
+    }
+
+    /** The models that are not loaded because they ran at too many crashes. */
+    public Set<String> excluded() {
+        return Set.copyOf(folder.excludedModels());
+    }
+
+    /**
+     * Waits until its models of the start are loaded or have failed, hardly longer than a load may take. Blocks.
+     *
+     * @param ending ends it early
+     */
+    public void awaitLoaded(BooleanSupplier ending) {
+        long end = System.nanoTime() + config.loadTimeout().plus(START_MARGIN).toNanos();
+        try {
+            boolean done = false;
+            while (!done && !ending.getAsBoolean() && System.nanoTime() - end < 0) {
+                done = loaded.await(POLL.toMillis(), TimeUnit.MILLISECONDS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void supervise() {
+        Duration pause = FIRST_PAUSE;
+        try {
+            while (closing.getCount() > 0) {
+                long begun = System.nanoTime();
+                String end = run();
+                if (closing.getCount() > 0) {
+                    pause = System.nanoTime() - begun > CALM.toNanos() ? FIRST_PAUSE : pause;
+                    crashed(end, pause);
+                    closing.await(pause.toMillis(), TimeUnit.MILLISECONDS);
+                    pause = pause.multipliedBy(2).compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : pause.multipliedBy(2);
+                }
+            }
+            folder.delete();
+        } catch (InterruptedException | IOException e) {
+            LOG.error("the process of the local models is not started again; restart the gateway", e);
+        }
+    }
+
+    /** Runs the process once; returns how it ended. */
+    private String run() throws InterruptedException {
+        try {
+            Files.deleteIfExists(folder.socket());
+            Files.deleteIfExists(folder.crash());
+            Process now = launch();
+            if (now == null) {
+                return "closed";
+            }
+            ProcessOutput output = new ProcessOutput(now.pid(), loaded::countDown);
+            try (BufferedReader lines = now.inputReader(StandardCharsets.UTF_8)) {
+                lines.lines().forEach(output::line);
+            }
+            return end(now.waitFor());
+        } catch (IOException e) {
+            return "it cannot be started: " + e.getMessage();
+        }
+    }
+
+    private synchronized @Nullable Process launch() throws IOException {
+        if (closing.getCount() == 0) {
+            return null;
+        }
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(JvmOptions.ofChild());
+        command.add("-XX:ErrorFile=" + folder.crash());
+        command.add("-XX:-CreateCoredumpOnCrash");
+        command.add(folder.option());
+        command.add(PROGRAM);
+        command.add(COMMAND);
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));
+        Process started = builder.start();
+        process = started;
+        return started;
+    }
+
+    private static String end(int code) {
+        return code > 128 ? "signal " + (code - 128) : "exit code " + code;
+    }
+
+    private void crashed(String end, Duration pause) throws IOException {
+        CrashReport report = CrashReport.of(folder.crash());
+        List<String> models = report.blamed(RunningModels.at(folder)).stream()
+                .map(RunningModel::model)
+                .distinct()
+                .sorted()
+                .toList();
+        LOG.atError()
+                .addKeyValue("models", models)
+                .log(
+                        "the process of the local models ended ({}) and is started again in {} s; it ran {}{}",
+                        report.cause(end),
+                        pause.toSeconds(),
+                        models.isEmpty() ? "no model" : "model " + String.join(", ", models),
+                        report.text());
+        Set<String> excluded = new TreeSet<>(folder.excludedModels());
+        for (String model : models) {
+            if (crashes.merge(model, 1, Integer::sum) >= MAX_CRASHES) {
+                // Who loads it after all has replaced it, and it begins anew.
+                crashes.remove(model);
+                excluded.add(model);
+                LOG.atError()
+                        .addKeyValue("model", model)
+                        .log(
+                                "model '{}' ran at {} crashes of the process of the local models and is not loaded again",
+                                model,
+                                MAX_CRASHES);
+            }
+        }
+        folder.exclude(excluded);
+    }
+
+    /** Ends the process, and waits until it has ended. Blocks. */
+    @Override
+    public void close() {
+        Process last;
+        synchronized (this) {
+            closing.countDown();
+            last = process;
+        }
+        try {
+            if (last != null) {
+                last.getOutputStream().close();
+            }
+            if (!supervisor.join(END) && last != null) {
+                LOG.warn("the process of the local models did not end within {} s and is killed", END.toSeconds());
+                last.destroyForcibly();
+                supervisor.join();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (IOException e) {
+            LOG.debug("the process of the local models has ended already", e);
+        }
+    }
+}

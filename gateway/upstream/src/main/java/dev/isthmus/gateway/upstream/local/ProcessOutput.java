@@ -1,0 +1,56 @@
+package dev.isthmus.gateway.upstream.local;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+import org.slf4j.spi.LoggingEventBuilder;
+
+/** Writes what the process of the local models prints into the log of the gateway. Used by one thread. */
+final class ProcessOutput {
+    private static final Logger LOG = LoggerFactory.getLogger("dev.isthmus.local.process");
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final TypeReference<Map<String, String>> LINE = new TypeReference<>() {};
+
+    private final long pid;
+    private final Runnable loaded;
+
+    /** @param loaded called when the process says that its models are loaded */
+    ProcessOutput(long pid, Runnable loaded) {
+        this.pid = pid;
+        this.loaded = loaded;
+    }
+
+    void line(String line) {
+        if (line.equals(LocalProcess.LOADED)) {
+            loaded.run();
+        } else if (line.startsWith("{")) {
+            logged(line);
+        } else if (!line.isBlank()) {
+            LOG.atInfo().addKeyValue("process", pid).log("{}", line);
+        }
+    }
+
+    /** A line of its log, in the form of the setting {@code logging.format: json}. */
+    private void logged(String line) {
+        try {
+            Map<String, String> members = JSON.readValue(line, LINE);
+            LoggingEventBuilder event = LOG.atLevel(Level.valueOf(members.getOrDefault("level", "INFO")))
+                    .addKeyValue("process", pid);
+            members.forEach((name, value) -> {
+                if (!name.equals("time")
+                        && !name.equals("level")
+                        && !name.equals("logger")
+                        && !name.equals("message")) {
+                    event.addKeyValue(name, value);
+                }
+            });
+            event.log("{}", members.getOrDefault("message", ""));
+        } catch (JsonProcessingException | IllegalArgumentException other) {
+            LOG.atInfo().addKeyValue("process", pid).log("{}", line);
+        }
+    }
+}

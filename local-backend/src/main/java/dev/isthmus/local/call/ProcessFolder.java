@@ -3,6 +3,7 @@ package dev.isthmus.local.call;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -75,7 +76,9 @@ public record ProcessFolder(Path path) {
     /** The models that the process must not load at its start, less those that it was told to load since. */
     public List<String> excludedModels() {
         try {
-            return Files.exists(excluded()) ? Files.readAllLines(excluded()) : List.of();
+            return Files.readAllLines(excluded());
+        } catch (NoSuchFileException e) {
+            return List.of();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

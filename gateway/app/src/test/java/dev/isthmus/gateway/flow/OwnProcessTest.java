@@ -23,6 +23,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -191,6 +192,9 @@ class OwnProcessTest {
         try (Gateway remote = remote();
                 Gateway gateway = Gateway.start(config(", model_control: explicit, load: [good]", remote))) {
             child = Child.of(ProcessHandle.current());
+            assertThat(PosixFilePermissions.toString(
+                            Files.getPosixFilePermissions(child.folder().path())))
+                    .isEqualTo("rwx------");
             InetSocketAddress at = gateway.addresses().getFirst();
             assertThat(status(gateway, "good")).isEqualTo(200);
             assertThat(get(at, "/v2/models/good").path("platform").asText()).isEqualTo("onnxruntime_onnx");
@@ -244,6 +248,8 @@ class OwnProcessTest {
             gateway.destroyForcibly();
             child.process().onExit().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             assertThat(child.folder().path()).doesNotExist();
+        } finally {
+            gateway.destroyForcibly();
         }
     }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Map;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
@@ -13,6 +14,9 @@ import org.slf4j.spi.LoggingEventBuilder;
 final class ProcessOutput {
     private static final Logger LOG = LoggerFactory.getLogger("dev.isthmus.local.process");
     private static final ObjectMapper JSON = new ObjectMapper();
+    /** Members that each line of this process has. */
+    private static final Set<String> OWN = Set.of("time", "level", "logger", "message");
+
     private static final TypeReference<Map<String, String>> LINE = new TypeReference<>() {};
 
     private final long pid;
@@ -40,14 +44,11 @@ final class ProcessOutput {
             Map<String, String> members = JSON.readValue(line, LINE);
             LoggingEventBuilder event = LOG.atLevel(Level.valueOf(members.getOrDefault("level", "INFO")))
                     .addKeyValue("process", pid);
-            members.forEach((name, value) -> {
-                if (!name.equals("time")
-                        && !name.equals("level")
-                        && !name.equals("logger")
-                        && !name.equals("message")) {
-                    event.addKeyValue(name, value);
+            for (Map.Entry<String, String> member : members.entrySet()) {
+                if (!OWN.contains(member.getKey())) {
+                    event = event.addKeyValue(member.getKey(), member.getValue());
                 }
-            });
+            }
             event.log("{}", members.getOrDefault("message", ""));
         } catch (JsonProcessingException | IllegalArgumentException other) {
             LOG.atInfo().addKeyValue("process", pid).log("{}", line);

@@ -14,6 +14,9 @@ import org.slf4j.spi.LoggingEventBuilder;
 final class ProcessOutput {
     private static final Logger LOG = LoggerFactory.getLogger("dev.isthmus.local.process");
     private static final ObjectMapper JSON = new ObjectMapper();
+    /** Begins each line of the JVM's summary of a crash, which its file has, too. */
+    private static final String SUMMARY = "#";
+
     /** Members that each line of this process has. */
     private static final Set<String> OWN = Set.of("time", "level", "logger", "message");
 
@@ -33,7 +36,7 @@ final class ProcessOutput {
             loaded.run();
         } else if (line.startsWith("{")) {
             logged(line);
-        } else if (!line.isBlank()) {
+        } else if (!line.isBlank() && !line.startsWith(SUMMARY)) {
             LOG.atInfo().addKeyValue("process", pid).log("{}", line);
         }
     }

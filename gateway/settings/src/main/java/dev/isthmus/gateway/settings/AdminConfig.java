@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.settings;
 
-import dev.isthmus.gateway.net.Labelled;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
@@ -94,7 +94,7 @@ public record AdminConfig(
     }
 
     /** What the holder of a token may do; each role may do what the ones before it may. */
-    public enum AdminRole implements Labelled {
+    public enum AdminRole {
         /** See everything, diagnosis and the audit log included. */
         READ,
         /** Change what the gateway does: ramps, reloads, log levels, requests of the page Try it. */
@@ -105,6 +105,11 @@ public record AdminConfig(
         /** Whether it may do what another one may. */
         public boolean covers(AdminRole other) {
             return compareTo(other) >= 0;
+        }
+
+        /** Its name in the configuration. */
+        public String label() {
+            return name().toLowerCase(Locale.ROOT);
         }
     }
 

@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.settings;
 
-import dev.isthmus.gateway.net.Labelled;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** A part of the gateway whose log level can be set. Operators know its name, not the Java packages behind it. */
-public enum LogArea implements Labelled {
+public enum LogArea {
     /** API keys, tokens, rules. */
     ACCESS("dev.isthmus.gateway.identity", "dev.isthmus.gateway.access"),
     /** The admin address. */
@@ -47,6 +47,11 @@ public enum LogArea implements Labelled {
 
     LogArea(String... prefixes) {
         this.prefixes = List.of(prefixes);
+    }
+
+    /** The name in the configuration and in log lines. */
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
     }
 
     /** The packages whose loggers belong to it, with those below; empty text for all that belong to no other area. */

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.settings;
 
-import dev.isthmus.gateway.net.Labelled;
+import java.util.Locale;
 
 /** What a caller may do: the kinds of operations that policies distinguish. */
-public enum Permission implements Labelled {
+public enum Permission {
     /** One request, one response. */
     INFER,
     /** Streams of requests, and inferences with a stream of responses. */
@@ -24,5 +24,10 @@ public enum Permission implements Labelled {
     /** Whether its operations change servers, or show how they are set up. */
     public boolean management() {
         return this == LOAD || this == TRACE || this == LOG || this == SHARED_MEMORY;
+    }
+
+    /** The name in configuration and messages. */
+    public String label() {
+        return name().toLowerCase(Locale.ROOT);
     }
 }

@@ -153,7 +153,7 @@ class ModelsPageTest {
 
     private static JsonNode get(String path) throws Exception {
         String body = http.send(request(path), BodyHandlers.ofString()).body();
-        assertThat(body).hasSizeLessThan(SHOWN * 2000);
+        assertThat(body).hasSizeLessThan(SHOWN * 2100);
         return JSON.readTree(body);
     }
 

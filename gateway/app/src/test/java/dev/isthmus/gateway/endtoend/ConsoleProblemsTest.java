@@ -43,7 +43,7 @@ class ConsoleProblemsTest {
             health: {warm_up: 0s}
             upstreams:
               good: {protocol: rest, endpoints: ["GOOD"], queue: {}}
-              pair: {protocol: rest, endpoints: ["GOOD", "FAILING"], outliers: {error_rate: {threshold: 0%, deviations: 0}}}
+              pair: {protocol: rest, endpoints: ["GOOD", "FAILING"], balance: {policy: round_robin}, outliers: {error_rate: {threshold: 0%, deviations: 0}}}
               canary: {protocol: rest, endpoints: ["FAILING"]}
               hung: {protocol: rest, endpoints: ["HANGING"], checks: {timeout: 1s}}
             models:

@@ -39,7 +39,8 @@ public final class TimeoutHints {
         config.models().forEach((key, model) -> {
             boolean here =
                     model.allTargets().stream().map(TargetConfig::upstream).anyMatch(name::equals);
-            if (model.fallback() != null && here) {
+            // A timeout of the model leaves the fallback a share of it.
+            if (model.fallback() != null && model.timeout() == null && here) {
                 models.add("'" + key + "'");
             }
         });

@@ -42,6 +42,17 @@ class TimeoutHintsTest {
     }
 
     @Test
+    void timeoutOfTheModel_leavesTimeForItsFallback() throws Exception {
+        assertThat(hints("""
+                upstreams:
+                  a: {protocol: grpc, endpoints: ["a:1"]}
+                local: {embedded_models: true}
+                models:
+                  m: {upstream: a, timeout: 2s, fallback: {upstream: local, model: digits}}
+                """)).isEmpty();
+    }
+
+    @Test
     void tryTimeout_leavesTimeForThem() throws Exception {
         assertThat(hints("""
                 upstreams:

@@ -159,12 +159,15 @@ class RouteServicesTest {
         CACHE(EnumSet.of(Kind.JSON, Kind.BINARY, Kind.RAW, Kind.GRPC), EnumSet.of(Kind.IN_PARTS, Kind.EVENTS)),
         BATCHING(EnumSet.of(Kind.JSON, Kind.BINARY, Kind.RAW, Kind.GRPC), EnumSet.of(Kind.EVENTS));
 
+        @SuppressWarnings("ImmutableEnumChecker") // Set.copyOf
         private final Set<Kind> kinds;
+
+        @SuppressWarnings("ImmutableEnumChecker") // Set.copyOf
         private final Set<Kind> counted;
 
         Served(Set<Kind> kinds, Set<Kind> counted) {
-            this.kinds = kinds;
-            this.counted = counted;
+            this.kinds = Set.copyOf(kinds);
+            this.counted = Set.copyOf(counted);
         }
 
         private String service() {

@@ -217,9 +217,12 @@ class OwnProcessTest {
             gateway.reload(config(", model_control: explicit, load: [good], queue_size: 7", remote));
             assertThat(status(gateway, "good")).isEqualTo(200);
         }
-        assertThat(child.process().isAlive()).isFalse();
-        assertThat(child.folder().path()).doesNotExist();
-        assertThat(ProcessHandle.current().children()).noneMatch(Child::runsModels);
+        // The one that the reload has replaced ends in the background.
+        await().atMost(PATIENCE).untilAsserted(() -> {
+            assertThat(child.process().isAlive()).isFalse();
+            assertThat(child.folder().path()).doesNotExist();
+            assertThat(ProcessHandle.current().children()).noneMatch(Child::runsModels);
+        });
     }
 
     @Test

@@ -220,7 +220,6 @@ class ConfigCommandsTest {
                         "  rate_limits: counts it on its rates",
                         "  target_metrics: counts the outcome for the target",
                         "  ramps: reports outcome and latency to the ramp",
-                        "  shadows: ends the copies",
                         "  validation: counts and logs requests that do not match the metadata of the model, and lets"
                                 + " them pass");
     }

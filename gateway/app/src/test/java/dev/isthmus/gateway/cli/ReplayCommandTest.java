@@ -125,7 +125,7 @@ class ReplayCommandTest {
                 Files.write(file(), Arrays.copyOfRange(recorded, recorded.length - 10, recorded.length), APPEND);
                 Files.write(file(), recorded, APPEND);
             }
-            FakeRestServer.write(target, FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[]}"));
+            FakeRestServer.write(target, FakeRestServer.ok("{\"model_name\":\"\",\"outputs\":[]}"));
             return true;
         })) {
             String to = "http://127.0.0.1:" + server.endpoint().port();

@@ -106,7 +106,7 @@ final class WildRestServer extends WildServer {
 
     private static byte[] echo(int json, byte[] body, StringBuilder head) {
         int bytes = Math.max(0, body.length - json);
-        byte[] text = ("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"UINT8\",\"shape\":[" + bytes
+        byte[] text = ("{\"model_name\":\"\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"UINT8\",\"shape\":[" + bytes
                         + "],\"parameters\":{\"binary_data_size\":" + bytes + "}}]}")
                 .getBytes(StandardCharsets.UTF_8);
         byte[] response = Arrays.copyOf(text, text.length + bytes);
@@ -120,7 +120,7 @@ final class WildRestServer extends WildServer {
     private byte[] text(String path, SeededChoices choices, boolean right) {
         if (path.contains("/infer") || path.contains("/generate")) {
             return right
-                    ? "{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[1],\"data\":[0.5]}]}"
+                    ? "{\"model_name\":\"\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[1],\"data\":[0.5]}]}"
                             .getBytes(StandardCharsets.UTF_8)
                     : new JsonTexts(choices).inferred();
         }

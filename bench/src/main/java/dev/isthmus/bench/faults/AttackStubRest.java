@@ -109,7 +109,7 @@ final class AttackStubRest extends SimpleChannelInboundHandler<HttpObject> {
 
     /** The response to an inference with this id; negative for one that is not counted. */
     static String inferred(int id) {
-        return "{\"model_name\":\"m\",\"model_version\":\"1\",\"id\":\"" + (id < 0 ? "warm" : id)
+        return "{\"model_name\":\"\",\"model_version\":\"1\",\"id\":\"" + (id < 0 ? "warm" : id)
                 + "\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[1,4],\"data\":[0,0,0,0]}]}";
     }
 

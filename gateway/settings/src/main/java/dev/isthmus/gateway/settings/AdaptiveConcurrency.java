@@ -24,6 +24,6 @@ public record AdaptiveConcurrency(
 
     @Override
     public void check(SectionCheck check) {
-        check.expect(!check.valid("min", "max") || min <= max, "min", "at most max, " + max + ",", min);
+        check.expect(!check.valid("min", "max") || min <= max, "min", "at most max, " + max + ", is expected", min);
     }
 }

@@ -136,8 +136,8 @@ public record AdminConfig(
 
         @Override
         public void check(SectionCheck check) {
-            check.expect(idle.toMinutes() >= 1, "idle", "at least 1m", Units.written(idle));
-            check.expect(maxAge.toMinutes() >= 1, "max_age", "at least 1m", Units.written(maxAge));
+            check.expect(idle.toMinutes() >= 1, "idle", "at least 1m is expected", Units.written(idle));
+            check.expect(maxAge.toMinutes() >= 1, "max_age", "at least 1m is expected", Units.written(maxAge));
         }
     }
 }

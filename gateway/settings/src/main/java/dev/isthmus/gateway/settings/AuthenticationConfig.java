@@ -32,7 +32,7 @@ public record AuthenticationConfig(
         if (check.valid()) {
             check.expect(
                     apiKeys != null || jwt != null || clientCertificates != null,
-                    "'api_keys', 'jwt' or 'client_certificates'");
+                    "'api_keys', 'jwt' or 'client_certificates' is expected");
         }
     }
 
@@ -117,7 +117,7 @@ public record AuthenticationConfig(
             } else if (keys != null) {
                 check.problem("jwks_file", jwksFile + " " + keys);
             } else {
-                check.expect(WebUrl::isSecure, "jwks_url", "an https URL, or http on loopback,", jwksUrl);
+                check.expect(WebUrl::isSecure, "jwks_url", "an https URL, or http on loopback, is expected", jwksUrl);
             }
             if (jwksCa != null && (jwksUrl == null || !jwksUrl.startsWith("https:"))) {
                 check.problem("jwks_ca", "an https URL in 'jwks_url' is expected with it");

@@ -38,7 +38,7 @@ final class BatchingChecks {
             check.expect(
                     batching.maxBytes() <= config.limits().maxBodySize(),
                     "max_bytes",
-                    "at most limits.max_body_size, " + config.limits().maxBodySize() + " bytes,",
+                    "at most limits.max_body_size, " + config.limits().maxBodySize() + " bytes, is expected",
                     batching.maxBytes());
         }
     }
@@ -47,7 +47,7 @@ final class BatchingChecks {
         check.expect(
                 timeout == null || batching.maxQueueDelay().compareTo(timeout) < 0,
                 "max_queue_delay_microseconds",
-                "less than the " + limit + (timeout == null ? "" : ", " + Units.written(timeout)) + ",",
+                "less than the " + limit + (timeout == null ? "" : ", " + Units.written(timeout)) + ", is expected",
                 batching.maxQueueDelayMicroseconds());
     }
 }

@@ -64,10 +64,13 @@ public record DiscoverConfig(
         @Override
         public void check(SectionCheck check) {
             if (check.valid("namespace", "selector", "port")) {
-                check.expect(namespace.matches(LABEL), "namespace", "the name of a namespace", namespace);
+                check.expect(namespace.matches(LABEL), "namespace", "the name of a namespace is expected", namespace);
                 check.expect(
-                        text -> text.matches(SELECTOR), "selector", "a label selector such as team=vision", selector);
-                check.expect(text -> text.matches(LABEL), "port", "the name of a port", port);
+                        text -> text.matches(SELECTOR),
+                        "selector",
+                        "a label selector such as team=vision is expected",
+                        selector);
+                check.expect(text -> text.matches(LABEL), "port", "the name of a port is expected", port);
             }
         }
     }

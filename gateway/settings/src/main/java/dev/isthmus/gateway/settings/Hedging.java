@@ -21,7 +21,10 @@ public record Hedging(
     @Override
     public void check(SectionCheck check) {
         check.expect(
-                quantile > 0 && quantile < 1, "quantile", "more than 0% and less than 100%", Units.share(quantile));
+                quantile > 0 && quantile < 1,
+                "quantile",
+                "more than 0% and less than 100% is expected",
+                Units.share(quantile));
         if (budget <= 0) {
             check.problem("budget", "more than 0% is expected; without the section nothing is hedged");
         }

@@ -28,7 +28,7 @@ public record KubernetesConfig(
 
     @Override
     public void check(SectionCheck check) {
-        check.expect(KubernetesConfig::isOrigin, "api_server", "an https URL of host and port", apiServer);
+        check.expect(KubernetesConfig::isOrigin, "api_server", "an https URL of host and port is expected", apiServer);
     }
 
     private static boolean isOrigin(String text) {

@@ -61,7 +61,7 @@ public record LocalConfig(
         if (check.valid("model_control") && !load.isEmpty() && modelControl != ModelControl.EXPLICIT) {
             check.problem("load", "requires 'model_control: explicit', since otherwise all models are loaded");
         }
-        check.expect(device.matches("cpu|auto|gpu:[0-9]{1,3}"), "device", "cpu, gpu:N or auto", device);
+        check.expect(device.matches("cpu|auto|gpu:[0-9]{1,3}"), "device", "cpu, gpu:N or auto is expected", device);
     }
 
     /** Loads all models at start; all other settings have their defaults. */

@@ -32,8 +32,8 @@ public record LoggingConfig(
     @Override
     public void check(SectionCheck check) {
         new TreeSet<>(levels.keySet())
-                .forEach(area ->
-                        check.expect(LogArea.named(area) != null, "levels", "one of " + LogArea.labels(), area));
+                .forEach(area -> check.expect(
+                        LogArea.named(area) != null, "levels", "one of " + LogArea.labels() + " is expected", area));
     }
 
     /** The configured level of an area. */

@@ -45,7 +45,7 @@ public record MetricsConfig(
                     + "trusts.")
             @Nullable
             Path ca)
-            implements CheckedSection {
+            implements CollectorSection {
         public static final OtlpConfig DEFAULT = DefaultValues.of(OtlpConfig.class);
 
         public OtlpConfig {
@@ -54,8 +54,8 @@ public record MetricsConfig(
         }
 
         @Override
-        public void check(SectionCheck check) {
-            Collector.check(check, endpoint, "/v1/metrics", resource, headerFiles, ca);
+        public String usualPath() {
+            return "/v1/metrics";
         }
     }
 }

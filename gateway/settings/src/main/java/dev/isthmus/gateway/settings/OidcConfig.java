@@ -71,15 +71,21 @@ public record OidcConfig(
         check.expect(
                 !check.readable("issuer") || (WebUrl.isSecure(issuer) && !issuer.contains("?")),
                 "issuer",
-                "an https URL without a query, or http on loopback,",
+                "an https URL without a query, or http on loopback, is expected",
                 issuer);
         check.expect(
-                OidcConfig::isCallback, "redirect_url", "an http or https URL with the path " + CALLBACK, redirectUrl);
+                OidcConfig::isCallback,
+                "redirect_url",
+                "an http or https URL with the path " + CALLBACK + " is expected",
+                redirectUrl);
         if (check.valid("roles") && roles.isEmpty()) {
             check.problem("roles: at least one group is expected, or nobody could log in");
         }
         scopes.forEach(scope -> check.expect(
-                SCOPE.matcher(scope).matches(), "scopes", "printable ASCII without spaces and quotes", scope));
+                SCOPE.matcher(scope).matches(),
+                "scopes",
+                "printable ASCII without spaces and quotes is expected",
+                scope));
         check.secret("client_secret_file", clientSecretFile);
         if (ca != null && !Files.isReadable(ca)) {
             check.problem("ca", ca + " cannot be read");

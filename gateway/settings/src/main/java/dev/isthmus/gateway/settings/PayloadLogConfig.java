@@ -78,20 +78,20 @@ public record PayloadLogConfig(
     @Override
     public void check(SectionCheck check) {
         if (check.valid()) {
-            check.expect((url == null) != (file == null), "one of 'url' and 'file'");
+            check.expect((url == null) != (file == null), "one of 'url' and 'file' is expected");
         }
         check.expect(
                 PayloadLogConfig::isSink,
                 "url",
-                "an http or https URL without user and password",
+                "an http or https URL without user and password is expected",
                 file == null ? url : null);
         check.written("file", file);
-        check.expect(PayloadLogConfig::isReference, "source", "a URI reference", source);
+        check.expect(PayloadLogConfig::isReference, "source", "a URI reference is expected", source);
         if (check.valid("max_size", "max_queued")) {
             check.expect(
                     maxSize <= maxQueued,
                     "max_size",
-                    "at most max_queued, " + Units.size(maxQueued) + ",",
+                    "at most max_queued, " + Units.size(maxQueued) + ", is expected",
                     Units.size(maxSize));
         }
         check.expect(

@@ -43,6 +43,8 @@ public record PeersConfig(
         implements CheckedSection {
     public static final PeersConfig DEFAULT = DefaultValues.of(PeersConfig.class);
 
+    private static final Duration MOST_TIMEOUT = Duration.ofSeconds(10);
+
     public PeersConfig {
         endpoints = List.copyOf(endpoints);
     }
@@ -50,8 +52,9 @@ public record PeersConfig(
     @Override
     public void check(SectionCheck check) {
         check.secret("token_file", tokenFile);
-        check.expect(interval.toSeconds() >= 5, "interval", "at least 5s", Units.written(interval));
-        check.expect(timeout.toMillis() <= 10_000, "timeout", "at most 10s", Units.written(timeout));
+        check.expect(interval.toSeconds() >= 5, "interval", "at least 5s is expected", Units.written(interval));
+        check.expect(
+                timeout.compareTo(MOST_TIMEOUT) <= 0, "timeout", "at most 10s is expected", Units.written(timeout));
         if (check.valid("tls") && !tls && (ca != null || serverName != null)) {
             check.problem(ca == null ? "server_name" : "ca", "'tls: true' is expected with it");
         } else {

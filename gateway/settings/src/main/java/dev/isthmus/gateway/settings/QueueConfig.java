@@ -61,15 +61,18 @@ public record QueueConfig(
             check.expect(
                     maxWaitingPerCaller <= maxWaiting,
                     "max_waiting_per_caller",
-                    "at most max_waiting, " + maxWaiting + ",",
+                    "at most max_waiting, " + maxWaiting + ", is expected",
                     maxWaitingPerCaller);
         }
         check.expect(
-                reserved <= MAX_RESERVED, "reserved", "at most " + Units.share(MAX_RESERVED), Units.share(reserved));
+                reserved <= MAX_RESERVED,
+                "reserved",
+                "at most " + Units.share(MAX_RESERVED) + " is expected",
+                Units.share(reserved));
         check.expect(
                 maxWait.compareTo(LONGEST_WAIT) <= 0,
                 "max_wait",
-                "at most " + Units.written(LONGEST_WAIT),
+                "at most " + Units.written(LONGEST_WAIT) + " is expected",
                 Units.written(maxWait));
     }
 }

@@ -95,24 +95,23 @@ final class SectionCheck {
     /**
      * Expects something of the section as a whole.
      *
-     * @param expectation "'upstream' or 'targets'"
+     * @param expectation "'upstream' or 'targets' is expected"
      */
     void expect(boolean holds, String expectation) {
         if (!holds) {
-            problem(expectation + " is expected");
+            problem(expectation);
         }
     }
 
     /**
      * Expects something of a key's value.
      *
-     * @param expectation "at least 5s", or with what follows "is expected" in it
+     * @param expectation "at least 5s is expected"
      * @param got the value as text
      */
     void expect(boolean holds, String key, String expectation, @Nullable Object got) {
         if (!holds) {
-            String expected = expectation.contains(" is expected") ? expectation : expectation + " is expected";
-            problem(key, expected + ", got '" + got + "'");
+            problem(key, expectation + ", got '" + got + "'");
         }
     }
 

@@ -67,6 +67,8 @@ public record SharedConfig(
 
     private static final int REDIS_PORT = 6379;
     private static final int MAX_PORT = 65_535;
+    private static final Duration LONGEST_RESPONSE = Duration.ofSeconds(10);
+    private static final Duration LONGEST_RECOVERY = Duration.ofMinutes(1);
 
     public SharedConfig {
         cluster = List.copyOf(cluster);
@@ -78,8 +80,13 @@ public record SharedConfig(
         if (check.valid("password_file") && user != null && passwordFile == null) {
             check.problem("user", "'password_file' is expected with it");
         }
-        check.expect(timeout.toMillis() <= 10_000, "timeout", "at most 10s", Units.written(timeout));
-        check.expect(recovery.toMillis() <= 60_000, "recovery", "at most 1m", Units.written(recovery));
+        check.expect(
+                timeout.compareTo(LONGEST_RESPONSE) <= 0, "timeout", "at most 10s is expected", Units.written(timeout));
+        check.expect(
+                recovery.compareTo(LONGEST_RECOVERY) <= 0,
+                "recovery",
+                "at most 1m is expected",
+                Units.written(recovery));
         check.secret("password_file", passwordFile);
         if (known && check.valid()) {
             if (secure()) {

@@ -43,7 +43,7 @@ public record TracingConfig(
         @Range(min = 1, max = 1_000_000)
         @Default("2048")
         int queue)
-        implements CheckedSection {
+        implements CollectorSection {
     public static final TracingConfig DEFAULT = DefaultValues.of(TracingConfig.class);
 
     public TracingConfig {
@@ -52,8 +52,8 @@ public record TracingConfig(
     }
 
     @Override
-    public void check(SectionCheck check) {
-        Collector.check(check, endpoint, "/v1/traces", resource, headerFiles, ca);
+    public String usualPath() {
+        return "/v1/traces";
     }
 
     /** Whether callers decide that their calls are sampled. */

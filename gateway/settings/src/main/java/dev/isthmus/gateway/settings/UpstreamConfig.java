@@ -88,7 +88,7 @@ public record UpstreamConfig(
             check.expect(
                     tryTimeout.compareTo(timeout) < 0,
                     "try_timeout",
-                    "less than the timeout of " + Units.written(timeout) + " for all attempts",
+                    "less than the timeout of " + Units.written(timeout) + " for all attempts is expected",
                     Units.written(tryTimeout));
         }
         if (check.valid("balance", "dialect")
@@ -309,7 +309,7 @@ public record UpstreamConfig(
             check.expect(
                     !check.valid() || minimumCalls <= window,
                     "minimum_calls",
-                    "at most the window of " + window + " calls",
+                    "at most the window of " + window + " calls is expected",
                     minimumCalls);
         }
     }

@@ -103,6 +103,10 @@ record GatewayProcess(
             return config;
         }
         Listener first = config.listeners().get(0);
+        if (host != null && host.startsWith("/")) {
+            throw new ConfigException(
+                    List.of("isthmus: --host: a host name or IP address is expected, got '" + host + "'"));
+        }
         Listener given = first.at(host == null ? first.host() : host, port == null ? first.port() : port);
         String exposed = ListenerExposure.problem(given, config.authentication());
         if (exposed != null) {

@@ -108,6 +108,7 @@ class IsthmusCommandTest {
     @CsvSource(delimiter = '|', textBlock = """
             no-such-host.invalid | listener: the host 'no-such-host.invalid' cannot be resolved to an address
             192.0.2.1            | listener: 192.0.2.1:0 cannot be listened on: this machine has no address 192.0.2.1
+            /tmp/socket          | --host: a host name or IP address is expected, got '/tmp/socket'
             """)
     void serve_hostOfNoUse_isSaid(String host, String message) throws IOException {
         String file = Files.writeString(

@@ -13,31 +13,26 @@ import java.nio.file.Path;
  *
  * @param host a name, an IPv4 address or an IPv6 address (without brackets); the absolute path of a Unix socket
  * @param port 1 to 65535; 0 for a Unix socket
+ * @param isUnix whether it is a Unix socket: no text of a configuration or a server makes it one
  */
-public record Endpoint(String host, int port) {
+public record Endpoint(String host, int port, boolean isUnix) {
 
     public Endpoint {
-        if (!isUnix(host)) {
-            requireHostAndPort(host, port);
-        }
-    }
-
-    private static void requireHostAndPort(String host, int port) {
         if (host.isEmpty()) {
             throw new IllegalArgumentException("the host of an endpoint must not be empty");
         }
-        if (port < 1 || port > 65535) {
+        if (!isUnix && (port < 1 || port > 65535)) {
             throw new IllegalArgumentException("port " + port + " of '" + host + "' is not in 1..65535");
         }
     }
 
-    /** The endpoint at this Unix socket. */
-    public static Endpoint unix(Path socket) {
-        return new Endpoint(socket.toAbsolutePath().toString(), 0);
+    public Endpoint(String host, int port) {
+        this(host, port, false);
     }
 
-    private static boolean isUnix(String host) {
-        return host.startsWith("/");
+    /** The endpoint at this Unix socket. */
+    public static Endpoint unix(Path socket) {
+        return new Endpoint(socket.toAbsolutePath().toString(), 0, true);
     }
 
     /** Whether it is the address of one server, not a name that has to be looked up. */
@@ -47,7 +42,7 @@ public record Endpoint(String host, int port) {
 
     /** The socket address; unresolved if the host is a name, so that this never queries DNS. */
     public SocketAddress address() {
-        if (isUnix(host)) {
+        if (isUnix) {
             return UnixDomainSocketAddress.of(host);
         }
         byte[] literal = NetUtil.createByteArrayFromIpAddressString(host);
@@ -63,7 +58,7 @@ public record Endpoint(String host, int port) {
 
     /** Host and port in the form of a {@code Host} header; {@code local} for a Unix socket, whose path says nothing. */
     public String authority() {
-        if (isUnix(host)) {
+        if (isUnix) {
             return GatewayConfig.LOCAL;
         }
         return (NetUtil.isValidIpV6Address(host) ? "[" + host + "]" : host) + ":" + port;

@@ -32,8 +32,15 @@ class EndpointTest {
         assertThat(endpoint.authority()).isEqualTo("local");
     }
 
+    @Test
+    void path_ofAnybodyElse_isAName() {
+        Endpoint endpoint = new Endpoint("/run/other.sock", 8000);
+        assertThat(endpoint.literal()).isFalse();
+        assertThat(endpoint.authority()).isEqualTo("/run/other.sock:8000");
+    }
+
     @ParameterizedTest
-    @CsvSource({"h,0", "h,65536", "'',1"})
+    @CsvSource({"h,0", "h,65536", "'',1", "/run/other.sock,0"})
     void endpoint_thatIsNone_isRefused(String host, int port) {
         assertThatThrownBy(() -> new Endpoint(host, port)).isInstanceOf(IllegalArgumentException.class);
     }

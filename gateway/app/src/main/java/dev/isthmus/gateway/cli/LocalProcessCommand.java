@@ -10,6 +10,8 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -61,14 +63,8 @@ final class LocalProcessCommand extends NamedCommand {
         } catch (IOException ended) {
             // As good as the end.
         }
-        Thread.ofPlatform().daemon().name("isthmus-end").start(() -> {
-            try {
-                Thread.sleep(END);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-            Runtime.getRuntime().halt(0);
-        });
+        CompletableFuture.delayedExecutor(END.toSeconds(), TimeUnit.SECONDS)
+                .execute(() -> Runtime.getRuntime().halt(0));
         try {
             folder.delete();
         } catch (IOException e) {

@@ -13,8 +13,8 @@ import dev.isthmus.local.call.RunningModels;
 import dev.isthmus.local.call.RunningModels.RunningModel;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.Reader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -222,9 +222,8 @@ public final class LocalProcess implements AutoCloseable {
             if (now == null) {
                 return "closed";
             }
-            ProcessOutput output = new ProcessOutput(now.pid(), loaded::countDown);
-            try (BufferedReader lines = now.inputReader(StandardCharsets.UTF_8)) {
-                lines.lines().forEach(output::line);
+            try (Reader printed = now.inputReader(StandardCharsets.UTF_8)) {
+                new ProcessOutput(now.pid(), loaded::countDown).read(printed);
             }
             return end(now.waitFor());
         } catch (IOException e) {

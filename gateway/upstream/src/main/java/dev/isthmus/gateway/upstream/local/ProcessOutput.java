@@ -3,6 +3,8 @@ package dev.isthmus.gateway.upstream.local;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.Reader;
 import java.util.Map;
 import java.util.Set;
 import org.slf4j.Logger;
@@ -16,6 +18,8 @@ final class ProcessOutput {
     private static final ObjectMapper JSON = new ObjectMapper();
     /** Begins each line of the JVM's summary of a crash, which its file has, too. */
     private static final String SUMMARY = "#";
+
+    private static final int MAX_LINE = 64 << 10;
 
     /** Members that each line of this process has. */
     private static final Set<String> OWN = Set.of("time", "level", "logger", "message");
@@ -31,7 +35,24 @@ final class ProcessOutput {
         this.loaded = loaded;
     }
 
-    void line(String line) {
+    /** Reads what is printed, until its end. What native code prints may have no lines: a longer one is cut. */
+    void read(Reader printed) throws IOException {
+        StringBuilder line = new StringBuilder();
+        char[] part = new char[8192];
+        for (int length = printed.read(part); length >= 0; length = printed.read(part)) {
+            for (int i = 0; i < length; i++) {
+                if (part[i] == '\n') {
+                    line(line.toString());
+                    line.setLength(0);
+                } else if (line.length() < MAX_LINE) {
+                    line.append(part[i]);
+                }
+            }
+        }
+        line(line.toString());
+    }
+
+    private void line(String line) {
         if (line.equals(LocalProcess.LOADED)) {
             loaded.run();
         } else if (line.startsWith("{")) {

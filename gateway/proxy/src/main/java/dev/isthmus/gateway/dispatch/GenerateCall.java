@@ -28,6 +28,7 @@ final class GenerateCall extends ForwardingReply {
         this.exchange = exchange;
         this.routed = RoutedCall.of(exchange);
         this.generate = generate;
+        // The time that the route gives it begins with its request.
         routed.call();
     }
 

@@ -39,6 +39,7 @@ final class InferCall implements Reply {
         this.infer = infer;
         this.response = new OutgoingResponse(exchange, transcoder);
         this.request = new SentRequest(exchange, infer.model(), transcoder, body, response);
+        // The time that the route gives it begins with its request.
         routed.call();
     }
 

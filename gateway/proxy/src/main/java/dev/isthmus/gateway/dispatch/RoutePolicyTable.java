@@ -120,14 +120,19 @@ public final class RoutePolicyTable implements AutoCloseable {
         }
     }
 
+    /** The policies of the route in the previous configuration. */
+    private static RoutePolicies before(Route route, @Nullable RoutePolicyTable previous) {
+        return previous == null
+                ? RoutePolicies.NOTHING
+                : previous.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
+    }
+
     private @Nullable RateLimits limits(Route route, @Nullable RoutePolicyTable previous) {
         List<ModelConfig.Rate> rates = route.config().rates();
         if (rates.isEmpty()) {
             return null;
         }
-        RoutePolicies old = previous == null
-                ? RoutePolicies.NOTHING
-                : previous.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
+        RoutePolicies old = before(route, previous);
         return old.limits != null && old.config.rates().equals(rates)
                 ? old.limits
                 : new RateLimits(route.key(), rates, resources.counters(), resources.nanoTime(), resources.meters());
@@ -170,9 +175,7 @@ public final class RoutePolicyTable implements AutoCloseable {
         if (config.cache() == null || !config.deterministic()) {
             return null;
         }
-        RoutePolicies old = previous == null
-                ? RoutePolicies.NOTHING
-                : previous.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
+        RoutePolicies old = before(route, previous);
         boolean same = old.config.equals(config) && old.upstreams.equals(route.upstreams());
         return old.cache != null && same ? old.cache : resources.caches().open(route.key(), config.cache());
     }
@@ -181,9 +184,7 @@ public final class RoutePolicyTable implements AutoCloseable {
     private TargetMeters targets(Route route, @Nullable RoutePolicyTable previous) {
         ModelConfig config = route.config();
         boolean timed = config.ramp() != null;
-        RoutePolicies old = previous == null
-                ? RoutePolicies.NOTHING
-                : previous.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
+        RoutePolicies old = before(route, previous);
         boolean same = old.config.allTargets().equals(config.allTargets()) && old.ramped == timed;
         if (old.targets != null && same) {
             return old.targets;

@@ -28,9 +28,6 @@ import org.slf4j.LoggerFactory;
 
 /** The shadows of one route, which get copies of its calls. Thread-safe. */
 public final class Shadows implements RouteService {
-    /** For a route without shadows. */
-    public static final Shadows NONE = new Shadows("", List.of(), requested -> List.of());
-
     private static final Logger LOG = LoggerFactory.getLogger(Shadows.class);
     private static final String SEQUENCE = "sequence_id";
 
@@ -57,15 +54,12 @@ public final class Shadows implements RouteService {
             Function<ModelRef, List<Target>> targets,
             Transcoder transcoder,
             ShadowRuntime runtime) {
-        return configs.isEmpty()
-                ? NONE
-                : new Shadows(
-                        model,
-                        configs.stream()
-                                .map(config ->
-                                        new Shadow(new ShadowName(model, config.label()), config, transcoder, runtime))
-                                .toList(),
-                        targets);
+        return new Shadows(
+                model,
+                configs.stream()
+                        .map(config -> new Shadow(new ShadowName(model, config.label()), config, transcoder, runtime))
+                        .toList(),
+                targets);
     }
 
     @Override
@@ -120,15 +114,13 @@ public final class Shadows implements RouteService {
      */
     ShadowCopies begin(Call call, ModelRef requested, Target primary, InferSource source) {
         List<ShadowCopy> copies = List.of();
-        if (!shadows.isEmpty()) {
-            try {
-                copies = copies(call, requested, primary, source);
-            } catch (RuntimeException fault) {
-                CallLog.of(LOG.atError(), call.context())
-                        .addMarker(RepeatingLogEvent.MARKER)
-                        .setCause(fault)
-                        .log("internal error in sampling the shadows of model '{}'; please report it", model);
-            }
+        try {
+            copies = copies(call, requested, primary, source);
+        } catch (RuntimeException fault) {
+            CallLog.of(LOG.atError(), call.context())
+                    .addMarker(RepeatingLogEvent.MARKER)
+                    .setCause(fault)
+                    .log("internal error in sampling the shadows of model '{}'; please report it", model);
         }
         if (copies.isEmpty()) {
             source.release();

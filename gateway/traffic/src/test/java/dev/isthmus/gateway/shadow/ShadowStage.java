@@ -84,10 +84,10 @@ final class ShadowStage implements AutoCloseable {
         upstream.features = new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, true, true);
     }
 
-    Shadows shadows(ModelConfig.ShadowConfig config) {
+    Shadows shadows(ModelConfig.ShadowConfig... configs) {
         return Shadows.of(
                 "m",
-                List.of(config),
+                List.of(configs),
                 model -> List.of(new Target(upstream, new ModelRef("m2", "7"), "next")),
                 new Transcoder(WireLimits.DEFAULT),
                 runtime);

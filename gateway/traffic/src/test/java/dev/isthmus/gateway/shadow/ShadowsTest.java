@@ -80,8 +80,8 @@ class ShadowsTest {
 
     @Test
     void noShadows_releaseTheRequest() {
-        ShadowCopies observation = Shadows.NONE.begin(
-                stage.call(stage.channel.eventLoop()), ModelRef.of("m"), main("m", ""), stage.source());
+        ShadowCopies observation = stage.shadows()
+                .begin(stage.call(stage.channel.eventLoop()), ModelRef.of("m"), main("m", ""), stage.source());
         assertThat(observation).isSameAs(ShadowCopies.NONE);
         assertThat(stage.released).isEqualTo(1);
     }

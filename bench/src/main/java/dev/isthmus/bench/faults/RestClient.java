@@ -35,11 +35,14 @@ final class RestClient implements Client {
     private final @Nullable ClientTrust trust;
     private int turn;
     private int started;
-    /** A connection that was idle for longer is not reused: the gateway may be closing it. */
-    private static final long MAX_IDLE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /**
+     * A connection is reused for so long after its last request was sent: a gateway that drains closes it a second after
+     * its last response, which a busy client may read much later.
+     */
+    private static final long REUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-    /** An idle connection and the time since when. */
-    private record Idle(Channel channel, long sinceNanos) {}
+    /** An idle connection, and when its last request was sent. */
+    private record Idle(Channel channel, long sentNanos) {}
 
     private final Deque<Idle> idle = new ArrayDeque<>();
     private final Set<Channel> open = new HashSet<>();
@@ -63,7 +66,7 @@ final class RestClient implements Client {
                                 .addLast(
                                         new HttpClientCodec(),
                                         new RestClientExchange(
-                                                waiting -> idle.push(new Idle(waiting, System.nanoTime()))));
+                                                (waiting, sentNanos) -> idle.push(new Idle(waiting, sentNanos))));
                     }
                 });
     }
@@ -83,7 +86,7 @@ final class RestClient implements Client {
             return;
         }
         for (Idle next = idle.poll(); next != null; next = idle.poll()) {
-            if (next.channel().isActive() && System.nanoTime() - next.sinceNanos() < MAX_IDLE_NANOS) {
+            if (next.channel().isActive() && System.nanoTime() - next.sentNanos() < REUSE_NANOS) {
                 write(next.channel(), request, ended);
                 return;
             }

@@ -9,21 +9,25 @@ import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.LastHttpContent;
 import java.nio.charset.StandardCharsets;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Sequential requests on one connection. */
 final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
     private static final int MAX_KEPT = 64 * 1024;
 
-    private final Consumer<Channel> idle;
+    private final Reusable idle;
     private final StringBuilder body = new StringBuilder();
     private Request request = new Request(-1, Request.MODEL);
     private @Nullable PendingRequest pending;
     private @Nullable HttpResponse head;
+    private long sentNanos;
 
-    /** Passes the channel to {@code idle} whenever it can send another request. */
-    RestClientExchange(Consumer<Channel> idle) {
+    /** Receives a connection whenever it can send another request, with the time when it sent the last one. */
+    interface Reusable {
+        void accept(Channel channel, long sentNanos);
+    }
+
+    RestClientExchange(Reusable idle) {
         this.idle = idle;
     }
 
@@ -31,6 +35,7 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
     void expect(Request asked, PendingRequest asking) {
         request = asked;
         pending = asking;
+        sentNanos = System.nanoTime();
         head = null;
         body.setLength(0);
     }
@@ -55,7 +60,7 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
     private void finish(Channel channel, HttpResponse response, PendingRequest ending) {
         pending = null;
         if (HttpUtil.isKeepAlive(response) && !ending.over()) {
-            idle.accept(channel);
+            idle.accept(channel, sentNanos);
         } else {
             channel.close();
         }

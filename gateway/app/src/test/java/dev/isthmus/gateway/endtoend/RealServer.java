@@ -1,8 +1,7 @@
 package dev.isthmus.gateway.endtoend;
 
+import dev.isthmus.gateway.settings.TestConfigs;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -12,7 +11,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -21,9 +19,6 @@ final class RealServer implements AutoCloseable {
     private static final long PATIENCE_SECONDS = 180;
     /** This release of Triton occasionally crashes at startup, in its Python backend (lock_exception). */
     private static final int STARTS = 3;
-
-    private static final int FIRST_PORT = 10_000;
-    private static final int LAST_PORT = 30_000;
 
     final String name;
     private final ProcessBuilder builder;
@@ -68,16 +63,8 @@ final class RealServer implements AutoCloseable {
         return protocol.equals("grpc") ? grpcPort : httpPort;
     }
 
-    /** Below the kernel's ephemeral port range, so that no other socket takes it meanwhile. */
     static int freePort() {
-        while (true) {
-            int port = ThreadLocalRandom.current().nextInt(FIRST_PORT, LAST_PORT);
-            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-                return socket.getLocalPort();
-            } catch (IOException taken) {
-                // Try another port.
-            }
-        }
+        return TestConfigs.unusedEndpoint().port();
     }
 
     synchronized void awaitReady() throws Exception {

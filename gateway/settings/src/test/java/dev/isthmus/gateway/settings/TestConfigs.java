@@ -8,10 +8,22 @@ import java.net.ServerSocket;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 /** Configurations for tests: existing ones with changes. */
 public final class TestConfigs {
+    /**
+     * Below the kernel's ephemeral ports, so that no other socket takes one meanwhile; each JVM of a module's tests has
+     * ports of its own.
+     */
+    private static final int PORTS_OF_JVM = 5_000;
+
+    private static final int FIRST_PORT = 5_000 + PORTS_OF_JVM * Integer.getInteger("isthmus.fork", 1);
+    private static final AtomicInteger PORTS =
+            new AtomicInteger(ThreadLocalRandom.current().nextInt(PORTS_OF_JVM));
+
     private TestConfigs() {}
 
     /** An upstream of these servers; all other settings have their defaults. */
@@ -27,10 +39,15 @@ public final class TestConfigs {
         return new Endpoint("127.0.0.1", port);
     }
 
-    /** An address without a listener. */
-    public static Endpoint unusedEndpoint() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return loopback(socket.getLocalPort());
+    /** An address on loopback where nothing listens, and where a server may be started. */
+    public static Endpoint unusedEndpoint() {
+        while (true) {
+            int port = FIRST_PORT + Math.floorMod(PORTS.getAndIncrement(), PORTS_OF_JVM);
+            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return loopback(socket.getLocalPort());
+            } catch (IOException taken) {
+                // Try another port.
+            }
         }
     }
 

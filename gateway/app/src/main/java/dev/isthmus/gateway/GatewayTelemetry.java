@@ -15,14 +15,13 @@ import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.MetricsExports;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
+import dev.isthmus.gateway.settings.BuiltInLayer;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LoggingConfig;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.gateway.tryit.CallTimelines;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
-import java.util.ArrayList;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What reports on calls: traces, metrics and logs. Outlives configurations. Thread-safe. */
@@ -67,17 +66,20 @@ final class GatewayTelemetry implements AutoCloseable {
         }
     }
 
-    /** What records each call of a generation, the outermost first. */
-    List<Layer> layers(GatewayConfig config, Layer generation) {
-        List<Layer> layers = new ArrayList<>(List.of(
-                generation, timelines, live, errors, new ManagementAudit(audit), accessLog, access, calls, tracing));
-        if (config.accessLog() == null) {
-            layers.remove(accessLog);
-        }
-        if (config.tracing() == null) {
-            layers.remove(tracing);
-        }
-        return layers;
+    /** The layer that records each call so. */
+    Layer layer(BuiltInLayer layer) {
+        return switch (layer) {
+            case TIMELINES -> timelines;
+            case LIVE_CALLS -> live;
+            case SERVER_ERRORS -> errors;
+            case AUDIT -> new ManagementAudit(audit);
+            case ACCESS_LOG -> accessLog;
+            case CALLER_METRICS -> access;
+            case CALL_METRICS -> calls;
+            case TRACING -> tracing;
+            case PAYLOAD_LOG -> payloadLog;
+            default -> throw new IllegalArgumentException("a layer that records is expected, got " + layer);
+        };
     }
 
     CallMetrics calls() {
@@ -86,11 +88,6 @@ final class GatewayTelemetry implements AutoCloseable {
 
     AccessMetrics access() {
         return access;
-    }
-
-    /** Logs what calls send and get. */
-    ReloadablePayloadLog payloads() {
-        return payloadLog;
     }
 
     /** What operators and the process change. */

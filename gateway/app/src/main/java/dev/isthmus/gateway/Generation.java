@@ -12,7 +12,6 @@ import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.ProxyStack;
 import dev.isthmus.gateway.dispatch.RouteKeys;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
-import dev.isthmus.gateway.dispatch.RouteValidation;
 import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.ingress.ConnectionPolicies;
@@ -26,6 +25,7 @@ import dev.isthmus.gateway.openapi.ApiDescriptions;
 import dev.isthmus.gateway.pool.Upstreams;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.settings.BuiltInLayer;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -114,8 +114,8 @@ final class Generation {
         this.config = config;
         this.resources = resources;
         this.upstreams = new Upstreams(config, resources.upstreams());
-        this.added = new AddedLayers(
-                config.layers(), resources.upstreams().clusterResources().meters());
+        this.added =
+                new AddedLayers(config, resources.upstreams().clusterResources().meters());
         upstreams.awaitResolution(config);
         try {
             routes = routes();
@@ -141,22 +141,15 @@ final class Generation {
                     new ApiDescriptions(config.authentication(), access.openListeners()));
             RouteKeys keys = RouteKeys.of(
                     resources.telemetry().calls(), name -> catalogue.listed().contains(name));
-            List<Layer> own = ProxyStack.layers(
-                    config.headers().forwarded().contains("x-request-id"),
-                    resources.telemetry().layers(config, new HeldGeneration(this::leave)),
-                    config.answers().errors(),
+            ProxyStack proxy = new ProxyStack(
+                    config,
                     access,
-                    config.payloadLog() == null ? null : resources.telemetry().payloads(),
                     routes,
                     keys,
                     traffic,
-                    RouteValidation.layer(
-                            config,
-                            routes,
-                            keys,
-                            catalogue.signatures(),
-                            resources.upstreams().clusterResources().meters()));
-            layers = added.among(own);
+                    catalogue.signatures(),
+                    resources.upstreams().clusterResources().meters());
+            layers = added.among(each -> proxy.layer(each, this::recording));
             Service stack = ProxyStack.of(
                     layers,
                     fleet,
@@ -207,6 +200,12 @@ final class Generation {
                 fallback == null ? null : upstreams.required(fallback),
                 this::discovered,
                 resources.choices());
+    }
+
+    private Layer recording(BuiltInLayer layer) {
+        return layer == BuiltInLayer.GENERATION
+                ? new HeldGeneration(this::leave)
+                : resources.telemetry().layer(layer);
     }
 
     private Map<String, Upstream> discovered() {

@@ -148,7 +148,7 @@ class GenerationTest {
                 List.of(GatewayConfig.embedded(), ConfigLoader.parse("isthmus.yaml", much, folder))) {
             Generation generation = generation(config, Duration.ofHours(1));
             assertThat(LayerExplanation.of(config, ModelConfig.DEFAULT))
-                    .extracting(LayerExplanation.ExplainedLayer::name)
+                    .extracting(LayerExplanation::name)
                     .isEqualTo(generation.layers().stream().map(Layer::name).toList());
             generation.close();
         }
@@ -187,7 +187,7 @@ class GenerationTest {
                         .results()
                         .map(row -> row.group(1)))
                 .containsExactlyElementsOf(LayerExplanation.of(all, ModelConfig.DEFAULT).stream()
-                        .map(LayerExplanation.ExplainedLayer::name)
+                        .map(LayerExplanation::name)
                         .toList());
     }
 

@@ -164,8 +164,8 @@ class ExampleLayerTest {
         Path file = config(CONFIG.replace("TABLE", "users.csv"));
         assertThat(LayerExplanation.of(ConfigLoader.load(file), ModelConfig.DEFAULT))
                 .containsSubsequence(
-                        new LayerExplanation.ExplainedLayer("routing", "finds the route of the model"),
-                        new LayerExplanation.ExplainedLayer(
+                        new LayerExplanation("routing", "finds the route of the model"),
+                        new LayerExplanation(
                                 "feature_lookup", "Replaces an input of ids by the feature vectors of a table."));
     }
 

@@ -2,11 +2,13 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.LayerFactory;
-import dev.isthmus.gateway.settings.LayersConfig;
+import dev.isthmus.gateway.settings.BuiltInLayer;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LayersConfig.AddedLayer;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -14,22 +16,23 @@ import org.slf4j.LoggerFactory;
 public final class AddedLayers {
     private static final Logger LOG = LoggerFactory.getLogger(AddedLayers.class);
 
-    private final LayersConfig config;
+    private final GatewayConfig config;
     private final MeterRegistry meters;
     private final List<Layer> created = new ArrayList<>();
 
-    public AddedLayers(LayersConfig config, MeterRegistry meters) {
+    public AddedLayers(GatewayConfig config, MeterRegistry meters) {
         this.config = config;
         this.meters = meters;
     }
 
     /**
-     * Creates them, each at its place among the gateway's own. May block.
+     * The layers of the configuration, the outermost first; creates the added ones. May block.
      *
+     * @param own makes the gateway's own
      * @throws IllegalArgumentException if one cannot be created
      */
-    public List<Layer> among(List<Layer> own) {
-        return config.placed(own, Layer::name, this::create);
+    public List<Layer> among(Function<BuiltInLayer, Layer> own) {
+        return config.layers().placed(config, own, this::create);
     }
 
     private Layer create(AddedLayer added) {

@@ -5,74 +5,62 @@ import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.settings.BuiltInLayer;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.validation.ModelSignatures;
+import dev.isthmus.gateway.validation.RequestValidator;
 import dev.isthmus.transcoder.Transcoder;
 import io.micrometer.core.instrument.MeterRegistry;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The layers that each call passes, from its client to what answers it: {@link #layers} is the list, and {@link
- * Dispatcher} is behind it. Every kind of inference passes the whole list: unary ones, those with a stream of responses,
- * the generate extension, and each message of a stream.
+ * The layers that each call passes, from its client to what answers it: {@link BuiltInLayer} is the list, {@link #layer}
+ * makes each, and {@link Dispatcher} is behind it. Every kind of inference passes the whole list: unary ones, those with
+ * a stream of responses, the generate extension, and each message of a stream.
+ *
+ * @param access who may send what
+ * @param keys names routes for metrics and logs
+ * @param signatures what requests are compared with
  */
-public final class ProxyStack {
-    private ProxyStack() {}
+public record ProxyStack(
+        GatewayConfig config,
+        CallerAccess access,
+        RoutingTable routes,
+        RouteKeys keys,
+        RoutePolicyTable policies,
+        ModelSignatures signatures,
+        MeterRegistry meters) {
 
     /**
-     * The layers of one configuration, the outermost first. What is not configured is not in the list.
+     * One of the gateway's own layers.
      *
-     * @param forwardsIds whether servers get the ids of requests
-     * @param telemetry records calls
-     * @param errorTexts which of upstream servers' error texts clients get
-     * @param access who may send what
-     * @param payloadLog logs what calls send and get; null for nothing
-     * @param keys names routes for metrics and logs
-     * @param validation compares requests with metadata; null for nothing
+     * @param recording has those that record calls, and those of the gateway itself
      */
-    public static List<Layer> layers(
-            boolean forwardsIds,
-            List<? extends Layer> telemetry,
-            GatewayConfig.ErrorTexts errorTexts,
-            CallerAccess access,
-            @Nullable Layer payloadLog,
-            RoutingTable routes,
-            RouteKeys keys,
-            RoutePolicyTable policies,
-            @Nullable Layer validation) {
-        Layer errors = switch (errorTexts) {
-            case PASSED -> null;
-            case CLIENT_ERRORS -> new GenericErrorTexts(true, routes);
-            case GENERIC -> new GenericErrorTexts(false, routes);
+    public Layer layer(BuiltInLayer layer, Function<BuiltInLayer, Layer> recording) {
+        return switch (layer) {
+            case REQUEST_IDS -> new RequestIds(config.headers().forwarded().contains("x-request-id"));
+            case ERROR_TEXTS ->
+                new GenericErrorTexts(config.answers().errors() == GatewayConfig.ErrorTexts.CLIENT_ERRORS, routes);
+            case AUTHENTICATION -> access.authentication();
+            case AUTHORIZATION -> access.authorization();
+            case ADMISSION -> new AdmissionControl(policies.admission());
+            case ROUTING -> new Routing(routes, keys, policies, access.policy());
+            case RATE_LIMITS -> new RateLimiting();
+            case TARGET_METRICS -> new TargetMetering();
+            case RAMPS -> new RampTiming(policies.ramps(), policies.nanoTime());
+            case VALIDATION ->
+                new RequestValidator(new RouteValidation(config.validate(), routes, keys), signatures, meters);
+            case CACHE_PURGE -> new CachePurging(policies.caches(), routes);
+            default -> recording.apply(layer);
         };
-        List<Layer> layers = new ArrayList<>();
-        layers.add(new RequestIds(forwardsIds));
-        layers.addAll(telemetry);
-        layers.add(errors);
-        layers.add(access.authentication());
-        layers.add(access.authorization());
-        layers.add(payloadLog);
-        layers.add(new AdmissionControl(policies.admission()));
-        layers.add(new Routing(routes, keys, policies, access.policy()));
-        layers.add(policies.any(each -> each.limits() != null) ? new RateLimiting() : null);
-        layers.add(new TargetMetering());
-        layers.add(
-                policies.any(RoutePolicyTable.RoutePolicies::ramped)
-                        ? new RampTiming(policies.ramps(), policies.nanoTime())
-                        : null);
-        layers.add(validation);
-        layers.add(policies.any(each -> each.cache() != null) ? new CachePurging(policies.caches(), routes) : null);
-        layers.removeIf(Objects::isNull);
-        return layers;
     }
 
     /**
      * The stack of one configuration.
      *
-     * @param layers of {@link #layers}
+     * @param layers the outermost first
      * @param fleet handles everything but inference: requests that concern the whole fleet, metadata, management
      */
     public static Layers of(

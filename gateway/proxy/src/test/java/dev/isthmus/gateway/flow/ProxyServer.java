@@ -14,7 +14,6 @@ import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.ProxyStack;
 import dev.isthmus.gateway.dispatch.RouteKeys;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
-import dev.isthmus.gateway.dispatch.RouteValidation;
 import dev.isthmus.gateway.fleet.Cluster;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.identity.Authenticator;
@@ -43,6 +42,7 @@ import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.redis.FleetSharing;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.settings.BuiltInLayer;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.Drain;
@@ -230,22 +230,31 @@ public final class ProxyServer implements AutoCloseable {
                         meters, System::nanoTime, shadows, sharing.ramps(), memory, sharing.counters()),
                 previous == null ? null : previous.policies());
         RouteKeys keys = RouteKeys.of(calls, plane[0]::lists);
-        List<Layer> layers = ProxyStack.layers(
-                config.headers().forwarded().contains("x-request-id"),
-                List.of(accessLog, access, calls, tracing),
-                config.answers().errors(),
-                callers,
-                payloads,
-                routes,
-                keys,
-                policies,
-                RouteValidation.layer(config, routes, keys, plane[0].signatures(), meters));
-        AddedLayers added = new AddedLayers(config.layers(), meters);
+        ProxyStack proxy = new ProxyStack(config, callers, routes, keys, policies, plane[0].signatures(), meters);
+        AddedLayers added = new AddedLayers(config, meters);
         Service stack = ProxyStack.of(
-                added.among(layers), plane[0].fleet(), rules, transcoder, state, meters, System::nanoTime);
+                added.among(each -> proxy.layer(each, this::recording)),
+                plane[0].fleet(),
+                rules,
+                transcoder,
+                state,
+                meters,
+                System::nanoTime);
         IngressSettings settings =
                 IngressSettings.of(config, new Http2AbuseMetrics(meters).ofClients(), connectionPolicies);
         return new Configured(config, made, routes, policies, authenticator, plane[0], added, stack, settings);
+    }
+
+    /** Of the layers that are made above this module only the names are there. */
+    private Layer recording(BuiltInLayer layer) {
+        return switch (layer) {
+            case ACCESS_LOG -> accessLog;
+            case CALLER_METRICS -> access;
+            case CALL_METRICS -> calls;
+            case TRACING -> tracing;
+            case PAYLOAD_LOG -> payloads;
+            default -> layer::toString;
+        };
     }
 
     private void begin(Configured next) {

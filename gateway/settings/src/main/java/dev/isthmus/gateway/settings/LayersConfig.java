@@ -67,16 +67,14 @@ public record LayersConfig(
     }
 
     /**
-     * The gateway's own layers and the added ones, the outermost first.
+     * The gateway's own layers that a configuration has and the added ones, the outermost first.
      *
      * @param <T> what there is of each layer
-     * @param own of the gateway, in the order of {@link BuiltInLayer}
      */
-    public <T> List<T> placed(List<? extends T> own, Function<T, String> name, Function<AddedLayer, T> added) {
+    public <T> List<T> placed(GatewayConfig config, Function<BuiltInLayer, T> own, Function<AddedLayer, T> added) {
         record Placed<T>(int place, T layer) {}
         List<Placed<T>> all = new ArrayList<>();
-        own.forEach(each ->
-                all.add(new Placed<>(2 * BuiltInLayer.named(name.apply(each)).place(), each)));
+        BuiltInLayer.of(config).forEach(each -> all.add(new Placed<>(2 * each.place(), own.apply(each))));
         add.forEach(each -> all.add(new Placed<>(each.place(), added.apply(each))));
         return all.stream()
                 .sorted(Comparator.comparingInt(Placed::place))

@@ -7,12 +7,5 @@ public enum RequestValidation {
     /** It is counted and logged, and sent. */
     REPORT,
     /** Nothing: requests are not compared with metadata. */
-    OFF;
-
-    /** Whether requests for any model are compared with its metadata. */
-    public static boolean isConfigured(GatewayConfig config) {
-        return config.validate() != OFF
-                || config.models().values().stream()
-                        .anyMatch(model -> model.validate() != null && model.validate() != OFF);
-    }
+    OFF
 }

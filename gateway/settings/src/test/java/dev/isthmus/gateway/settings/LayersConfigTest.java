@@ -126,18 +126,16 @@ class LayersConfigTest {
     @Test
     void layers_areWhereTheyWerePlaced_alsoBesideOnesThatAreNotThere() throws Exception {
         scaleJar();
-        LayersConfig layers = parse("{folder: layers, add: [{name: scale, after: rate_limits, settings: {factor: 1}}, "
-                        + "{name: plain, after: rate_limits}]}")
-                .layers();
-        assertThat(layers.placed(
-                        List.of("admission", "routing", "target_metrics"),
-                        Function.identity(),
-                        LayersConfig.AddedLayer::name))
-                .containsExactly("admission", "routing", "scale", "plain", "target_metrics");
-        LayersConfig first = parse("{folder: layers, add: [{name: plain, before: request_ids}]}")
-                .layers();
-        assertThat(first.placed(List.of("request_ids", "routing"), Function.identity(), LayersConfig.AddedLayer::name))
-                .containsExactly("plain", "request_ids", "routing");
+        assertThat(layers("{folder: layers, add: [{name: scale, after: rate_limits, settings: {factor: 1}}, "
+                        + "{name: plain, after: rate_limits}]}"))
+                .containsSequence("admission", "routing", "scale", "plain", "target_metrics");
+        assertThat(layers("{folder: layers, add: [{name: plain, before: request_ids}]}"))
+                .startsWith("plain", "request_ids");
+    }
+
+    private List<String> layers(String section) throws ConfigException {
+        GatewayConfig config = parse(section);
+        return config.layers().placed(config, BuiltInLayer::toString, LayersConfig.AddedLayer::name);
     }
 
     @ParameterizedTest

@@ -8,8 +8,10 @@ import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.Metrics;
 import io.netty.util.AsciiString;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -18,10 +20,24 @@ import org.jspecify.annotations.Nullable;
  * is behind the layers replies here. It keeps the context of the call, and ends exactly once.
  * Confined to the event loop of the call.
  */
-public final class Exchange extends ExchangeState implements Reply {
-    private final Layers layers;
+public final class Exchange implements Reply {
+    private static final @Nullable Object[] NOTHING = {};
+
+    final CallContext context;
+    final @Nullable Exchange stream;
+    private @Nullable Call call;
+    private @Nullable Object[] slots = NOTHING;
+
+    long bytes;
+    boolean finished;
+    boolean cancelled;
+
+    @Nullable
+    OipException failure;
+
     final ExchangeRequest request;
     final Reply client;
+    private final Layers layers;
     private boolean targeted;
     private boolean responding;
     private @Nullable OipException failureInResponse;
@@ -35,7 +51,9 @@ public final class Exchange extends ExchangeState implements Reply {
             CallContext context,
             @Nullable Exchange stream,
             Reply client) {
-        super(context, call, stream);
+        this.context = context;
+        this.call = call;
+        this.stream = stream;
         this.layers = layers;
         this.request = new ExchangeRequest(this, layers, handler);
         this.client = client;
@@ -63,6 +81,64 @@ public final class Exchange extends ExchangeState implements Reply {
     public void rejectMessage(OipException refusal, Reply reply) {
         ExchangeHandler none = exchange -> RequestSink.ENDED;
         new Exchange(layers, none, null, context.ofMessage(layers.now()), this, reply).fail(refusal);
+    }
+
+    /** The call; there is none for a request that was rejected before it became one. */
+    public Call call() {
+        return Objects.requireNonNull(call);
+    }
+
+    /** Goes on with a changed call. */
+    public void call(Call changed) {
+        call = changed;
+    }
+
+    /** Whether it is a call, and not a request that was rejected before it became one. */
+    public boolean isCall() {
+        return call != null;
+    }
+
+    public CallContext context() {
+        return context;
+    }
+
+    /** The exchange of the stream that this is a message of; null for a call of its own. */
+    public @Nullable Exchange stream() {
+        return stream;
+    }
+
+    /** What a layer keeps here; null if it has put nothing. */
+    @SuppressWarnings("unchecked") // put() takes the slot's type
+    public <T> @Nullable T get(Slot<T> slot) {
+        return slot.index < slots.length ? (T) slots[slot.index] : null;
+    }
+
+    /** Keeps a value of a layer. */
+    public <T> void put(Slot<T> slot, @Nullable T value) {
+        if (slot.index >= slots.length) {
+            slots = Arrays.copyOf(slots, Slot.count());
+        }
+        slots[slot.index] = value;
+    }
+
+    /** Bytes of the body that have arrived. */
+    public long bytes() {
+        return bytes;
+    }
+
+    /** Whether its outcome is known: it is completed, failed or cancelled. */
+    public boolean isFinished() {
+        return finished;
+    }
+
+    /** Whether the client cancelled it. */
+    public boolean isCancelled() {
+        return cancelled;
+    }
+
+    /** Why it failed; null if it has not. */
+    public @Nullable OipException failure() {
+        return failure;
     }
 
     /** Opens it: what refuses it fails the reply. */

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.http1.ChunkWriter;
 import dev.isthmus.gateway.http1.Http1Parser;
 import dev.isthmus.gateway.http1.Http1Request;
 import dev.isthmus.gateway.ingress.Http1Responses.Persistence;
+import dev.isthmus.gateway.ingress.Http1Responses.ResponseFlush;
 import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.net.Turn;
@@ -18,6 +19,7 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -395,6 +397,40 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             ctx.close();
         } else {
             exchange.failCall(Http1Rules.failure(cause));
+        }
+    }
+
+    /**
+     * Detects that a client has disconnected while its pipelined requests wait for a response. The end of the connection
+     * comes after the bytes already sent, and reading is paused: so a little more is read every second, up to a bound.
+     */
+    private static final class DisconnectDetector {
+        /** Reading stops when this many bytes are buffered. */
+        static final int MAX_BUFFERED = 256 << 10;
+
+        private static final long INTERVAL_MILLIS = 1_000;
+
+        private final RequestReader reader;
+        private boolean scheduled;
+
+        DisconnectDetector(RequestReader reader) {
+            this.reader = reader;
+        }
+
+        /** Schedules the next check after a read. */
+        void readComplete(ChannelHandlerContext ctx) {
+            if (reader.isPaused() && !scheduled && reader.unread() < MAX_BUFFERED) {
+                scheduled = true;
+                ctx.executor().schedule(() -> check(ctx), INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
+            }
+        }
+
+        private void check(ChannelHandlerContext ctx) {
+            scheduled = false;
+            if (ctx.channel().isActive() && reader.isPaused()) {
+                // Its completion calls readComplete again if there was anything.
+                ctx.read();
+            }
         }
     }
 }

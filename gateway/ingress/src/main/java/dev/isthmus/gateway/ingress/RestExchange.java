@@ -8,14 +8,19 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.coding.ContentCoding;
+import dev.isthmus.gateway.coding.ContentInflater;
 import dev.isthmus.gateway.coding.InflationLimits;
+import dev.isthmus.gateway.net.Turn;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -256,5 +261,130 @@ final class RestExchange extends CallExchange {
     private static OipException tooLarge(long maxBytes, String got) {
         return new OipException(
                 ErrorCode.PAYLOAD_TOO_LARGE, "request body: at most " + maxBytes + " bytes are accepted, got " + got);
+    }
+
+    /** A compressed body, inflated one {@link Turn} at a time, because a few bytes may expand to many. */
+    private static final class CompressedBody {
+        private final ContentInflater decoder;
+        private final Turn turn;
+
+        private CompressedBody(ContentInflater decoder, Turn turn) {
+            this.decoder = decoder;
+            this.turn = turn;
+        }
+
+        /**
+         * Creates the decoder of a body.
+         *
+         * @param codings from the Content-Encoding header
+         * @param resume must call {@link #decode}; run in the next turn if input is left
+         * @return null if the body is not compressed
+         * @throws OipException UNSUPPORTED_MEDIA_TYPE if the coding is not supported
+         */
+        static @Nullable CompressedBody of(
+                List<String> codings, Channel channel, InflationLimits limits, Runnable resume) {
+            if (codings.isEmpty()) {
+                return null;
+            }
+            ContentCoding coding = codings.size() > 1 ? null : ContentCoding.of(codings.getFirst());
+            if (coding == null) {
+                throw new OipException(
+                        ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+                        "header Content-Encoding: one of " + ContentCoding.ACCEPTED + " is expected, got '"
+                                + String.join(", ", codings) + "'");
+            }
+            return new CompressedBody(coding.decoder(channel.alloc(), limits), new Turn(channel.eventLoop(), resume));
+        }
+
+        /** @param part taken */
+        void add(ByteBuf part) {
+            decoder.add(part);
+            turn.giveWay();
+        }
+
+        /**
+         * Decodes buffered input until the turn ends.
+         *
+         * @param out receives the decoded buffers and owns them; it may release this body
+         * @throws OipException as {@link ContentInflater#decode} does
+         */
+        void decode(Consumer<ByteBuf> out) {
+            decoder.decode(() -> !turn.over(), inflated -> {
+                turn.took();
+                turn.tookBytes(inflated.readableBytes());
+                out.accept(inflated);
+            });
+        }
+
+        /** Whether input is left for the next turn. */
+        boolean hasRemaining() {
+            return !decoder.done();
+        }
+
+        /** Bytes of memory held: the decoder's state and the input that was not decoded. */
+        int held() {
+            return ContentInflater.HELD + decoder.waiting();
+        }
+
+        /**
+         * Checks that the body is complete. All input must have been decoded.
+         *
+         * @throws OipException as {@link ContentInflater#finish} does
+         */
+        void finish() {
+            decoder.finish();
+        }
+
+        /** Releases everything. Idempotent. */
+        void release() {
+            decoder.release();
+        }
+    }
+
+    /**
+     * Refuses requests that change servers if a web page of another origin could have sent them without the browser asking
+     * first: a POST without a content type, or with that of a form or a text (Fetch Standard, CORS-safelisted request
+     * headers). Browsers say that they send it for a page: they set {@code Origin} in each POST, and {@code
+     * Sec-Fetch-Site}. Other clients may send any content type, as curl and Triton's clients do.
+     */
+    private static final class ManagementContentType {
+        private static final String SEC_FETCH_SITE = "sec-fetch-site";
+
+        private ManagementContentType() {}
+
+        /** @throws OipException UNSUPPORTED_MEDIA_TYPE */
+        static void check(Operation operation, RequestHead head) {
+            if (!(operation instanceof Operation.Manage manage) || !manage.change() || !isOfPage(head)) {
+                return;
+            }
+            String type = head.value(HttpHeaderNames.CONTENT_TYPE.toString());
+            if (type == null || isOfForm(type)) {
+                throw new OipException(
+                        ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+                        "header Content-Type: application/json is expected from web pages"
+                                + (type == null ? "" : ", got '" + type + "'"));
+            }
+        }
+
+        private static boolean isOfPage(RequestHead head) {
+            if (head.field(HttpHeaderNames.ORIGIN) != null) {
+                return true;
+            }
+            for (String site : head.all(SEC_FETCH_SITE)) {
+                if (!site.equals("none") && !site.equals("same-origin")) {
+                    return true;
+                }
+            }
+            return false;
+        }
+
+        private static boolean isOfForm(String type) {
+            int end = type.indexOf(';');
+            String media = (end < 0 ? type : type.substring(0, end)).strip().toLowerCase(Locale.ROOT);
+            return media.isEmpty()
+                    || media.startsWith("text/")
+                    || media.startsWith("multipart/")
+                    || media.equals("application/x-www-form-urlencoded");
+        }
     }
 }

@@ -4,14 +4,19 @@ import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.settings.BuiltInLayer;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.RequestValidation;
 import dev.isthmus.gateway.validation.ModelSignatures;
 import dev.isthmus.gateway.validation.RequestValidator;
+import dev.isthmus.gateway.validation.ValidationRules;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.Transcoder;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 
@@ -72,5 +77,32 @@ public record ProxyStack(
             MeterRegistry meters,
             LongSupplier nanoTime) {
         return new Layers(layers, new Dispatcher(fleet, rules, transcoder, gateway), meters, nanoTime);
+    }
+
+    /** The validation that is configured for each route. */
+    private static final class RouteValidation implements ValidationRules {
+        private final RequestValidation otherwise;
+        private final RoutingTable routes;
+        private final RouteKeys keys;
+
+        /** @param otherwise of models that have none of their own */
+        RouteValidation(RequestValidation otherwise, RoutingTable routes, RouteKeys keys) {
+            this.otherwise = otherwise;
+            this.routes = routes;
+            this.keys = keys;
+        }
+
+        @Override
+        public RequestValidation mode(ModelRef requested) {
+            Route route = routes.find(requested);
+            return route == null
+                    ? RequestValidation.OFF
+                    : Objects.requireNonNullElse(route.config().validate(), otherwise);
+        }
+
+        @Override
+        public String label(ModelRef requested) {
+            return keys.of(routes.find(requested), requested);
+        }
     }
 }

@@ -3,9 +3,11 @@ package dev.isthmus.gateway.upstream;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** A request to an upstream. Owns its body until it is sent or released. */
@@ -76,7 +78,12 @@ public sealed interface UpstreamRequest {
      * An inference; the reply receives {@code ReplyMessage.Inference}s on the peer's wire, or one in parts. It is encoded
      * when its message is needed.
      */
-    final class InferenceRequest extends ProducedRequest implements UpstreamRequest {
+    final class InferenceRequest implements UpstreamRequest {
+        private final @Nullable Upstream server;
+        /** Null once the message was taken. */
+        private @Nullable InferSource source;
+
+        private @Nullable InferMessage message;
         private final ModelRef model;
         private final String id;
         private final boolean events;
@@ -90,7 +97,8 @@ public sealed interface UpstreamRequest {
          *     exactly one
          */
         public InferenceRequest(ModelRef model, InferMessage message, String id, boolean events) {
-            super(message);
+            this.server = null;
+            this.message = message;
             this.model = model;
             this.id = id;
             this.events = events;
@@ -107,7 +115,8 @@ public sealed interface UpstreamRequest {
          * @param source taken
          */
         public InferenceRequest(Upstream server, ModelRef model, InferSource source, boolean events) {
-            super(server, source);
+            this.server = server;
+            this.source = source;
             this.model = model;
             this.id = source.id();
             this.events = events;
@@ -151,6 +160,79 @@ public sealed interface UpstreamRequest {
         public @Nullable InferenceRequest to(Upstream other, ModelRef there) {
             InferSource shared = shared();
             return shared == null ? null : new InferenceRequest(other, there, shared, events);
+        }
+
+        /** What it is produced from; only before its message is taken. */
+        public InferSource source() {
+            return Objects.requireNonNull(source);
+        }
+
+        /** The server that it is meant for; as {@link #source()}. */
+        public Upstream server() {
+            return Objects.requireNonNull(server);
+        }
+
+        /** The same source for another request; null if it was taken. */
+        private @Nullable InferSource shared() {
+            if (source != null) {
+                source.retain();
+            }
+            return source;
+        }
+
+        /**
+         * The decoded request; borrowed, as {@link #source()}.
+         *
+         * @throws dev.isthmus.oip.OipException if it cannot be expressed for the server; it is released then
+         */
+        public InferRequest decoded() {
+            try {
+                return source().decoded(server(), model());
+            } catch (RuntimeException | OutOfMemoryError e) {
+                release();
+                throw e;
+            }
+        }
+
+        /**
+         * Encodes it, if it was not.
+         *
+         * @throws dev.isthmus.oip.OipException as {@link #decoded()}
+         */
+        public InferMessage encode() {
+            InferMessage encoded = message;
+            if (encoded == null) {
+                try {
+                    encoded = source().encoded(server(), model());
+                } catch (RuntimeException | OutOfMemoryError e) {
+                    release();
+                    throw e;
+                }
+                message = encoded;
+            }
+            return encoded;
+        }
+
+        /** The message on the peer's wire, owned by the caller if it sends it; see {@link #encode()}. */
+        public InferMessage message() {
+            InferMessage encoded = encode();
+            releaseSource();
+            return encoded;
+        }
+
+        private void releaseSource() {
+            if (source != null) {
+                source.release();
+                source = null;
+            }
+        }
+
+        @Override
+        public void release() {
+            releaseSource();
+            if (message != null) {
+                message.release();
+            }
         }
     }
 

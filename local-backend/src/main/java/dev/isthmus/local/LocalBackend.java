@@ -10,6 +10,7 @@ import dev.isthmus.local.repository.ModelRepository;
 import dev.isthmus.local.run.LocalExecutor;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -392,5 +393,40 @@ public final class LocalBackend implements AutoCloseable {
         changes.close();
         executor.close();
         models.close();
+    }
+
+    /** Counts a request's outcome and forwards it. Used by one thread at a time. */
+    private static final class CountingReply implements InferCallback {
+        private final InferCallback callback;
+        private final ModelCounts counts;
+        private final long rows;
+        private final long arrived = System.nanoTime();
+        private long started = arrived;
+
+        CountingReply(InferCallback callback, ModelCounts counts, long rows) {
+            this.callback = callback;
+            this.counts = counts;
+            this.rows = rows;
+        }
+
+        @Override
+        public void started(boolean first) {
+            started = System.nanoTime();
+            counts.started(first, started - arrived);
+            callback.started(first);
+        }
+
+        @Override
+        public void done(InferResponse response) {
+            long now = System.nanoTime();
+            counts.succeeded(rows, now - arrived, now - started);
+            callback.done(response);
+        }
+
+        @Override
+        public void failed(OipException failure) {
+            counts.failed(System.nanoTime() - arrived);
+            callback.failed(failure);
+        }
     }
 }

@@ -27,9 +27,13 @@ import io.netty.buffer.ByteBufAllocator;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -360,5 +364,110 @@ public final class OnnxModel {
             return new OipException(ErrorCode.INVALID_ARGUMENT, model + refusal, e);
         }
         return new OipException(ErrorCode.INTERNAL, model + "the run failed", e);
+    }
+
+    /** Extracts from ONNX Runtime's message why it refuses a model, for the operator who wrote or exported it. */
+    private static final class LoadFailure {
+        /** ONNX Runtime's source file, line and function, as in "/onnxruntime_src/a/b.cc:195 void f(int) ". */
+        private static final Pattern SOURCE = Pattern.compile("\\S*\\.(?:cc|h|cpp|cuh?):\\d+\\s*");
+
+        private static final Pattern CODE = Pattern.compile("^Error code - ORT_\\w+ - message: ");
+        /** An absolute path, as it stands in messages about files of weights. */
+        private static final Pattern PATH = Pattern.compile("\"(/[^\"]*)\"|\\[(/[^\\]]*)\\]|(?<= in )(/[^,]*)");
+
+        private static final Pattern SPACE = Pattern.compile("\\s+");
+        private static final int MAX = 500;
+
+        private LoadFailure() {}
+
+        /** @param folder the folder of the model's files; null if it has none */
+        static String reason(OrtException e, @Nullable Path folder) {
+            String message = e.getMessage() == null ? "" : e.getMessage();
+            String text =
+                    CODE.matcher(SPACE.matcher(message).replaceAll(" ").strip()).replaceFirst("");
+            String reason =
+                    SOURCE.matcher(withoutPaths(text, folder)).replaceAll("").strip();
+            return reason.length() > MAX ? reason.substring(0, MAX) + "…" : reason;
+        }
+
+        /** Paths in the model's folder are named relative to it, others are left out. */
+        private static String withoutPaths(String text, @Nullable Path folder) {
+            return folder == null || !text.contains(folder.toString())
+                    ? text
+                    : PATH.matcher(text)
+                            .replaceAll(found -> Matcher.quoteReplacement(
+                                    described(Path.of(found.group().replaceAll("[\"\\[\\]]", "")), folder)));
+        }
+
+        private static String described(Path path, Path folder) {
+            if (path.equals(folder)) {
+                return "the version's folder";
+            }
+            return path.startsWith(folder) ? "'" + folder.relativize(path) + "'" : "a path outside of it";
+        }
+    }
+
+    /** Interprets ONNX Runtime's message for a failed run. */
+    private static final class RunFailure {
+        private static final String STATUS = "Status Message: ";
+        private static final String NODE = "while running ";
+        private static final String CONDITION = " was false. ";
+        /** "file:line function " of a status, or the function's whole signature after a path. */
+        private static final Pattern SOURCE = Pattern.compile(
+                "^(?:[\\w.]+:\\d+ \\S+ |/\\S+:\\d+ .*?\\)(?: const)?(?: \\[with .*\\])? )", Pattern.DOTALL);
+        /** Paths, source files, C++ names and addresses. */
+        private static final Pattern INTERNAL =
+                Pattern.compile("(?:^|[\\s'\"(:=])/\\w|\\w\\.(?:cc|cpp|cu|cuh|h|hpp)\\b|::|0x[0-9a-fA-F]{6}");
+
+        private RunFailure() {}
+
+        /**
+         * The reason why the values of the request are refused, as clients may see it: no paths, nodes or addresses. Null if
+         * they are not the cause. An operator does not know whether a client or the model's author chose its operands, so
+         * every failure of a node counts as a refusal, except for those of memory and devices.
+         */
+        static @Nullable String refusal(OrtException e) {
+            String message = text(e);
+            boolean refused = switch (e.getCode()) {
+                case ORT_INVALID_ARGUMENT -> true;
+                case ORT_FAIL, ORT_RUNTIME_EXCEPTION -> message.contains(NODE) && message.contains(STATUS);
+                default -> false;
+            };
+            return refused && !ofResources(message) ? reason(message) : null;
+        }
+
+        private static boolean ofResources(String message) {
+            String text = message.toLowerCase(Locale.ROOT);
+            return Stream.of("allocat", "bad_alloc", "out of memory", "cuda", "cudnn", "cublas", "terminate flag")
+                    .anyMatch(text::contains);
+        }
+
+        private static String reason(String message) {
+            int status = message.lastIndexOf(STATUS);
+            String reason = status < 0 ? message : message.substring(status + STATUS.length());
+            int condition = reason.indexOf(CONDITION);
+            if (condition >= 0) {
+                reason = reason.substring(condition + CONDITION.length());
+            } else {
+                Matcher source = SOURCE.matcher(reason);
+                reason = source.find() ? reason.substring(source.end()) : reason;
+            }
+            // A word alone is the name of a C function.
+            boolean sentence = reason.strip().contains(" ");
+            return sentence && !INTERNAL.matcher(reason).find()
+                    ? reason.strip()
+                    : "the model does not accept the values";
+        }
+
+        /** Whether an output did not match the shape of its preallocated memory. */
+        static boolean shape(OrtException e) {
+            String text = text(e);
+            return text.contains("shape verification failed") || text.contains("pre-allocated output");
+        }
+
+        private static String text(OrtException e) {
+            String message = e.getMessage();
+            return message == null ? "" : message;
+        }
     }
 }

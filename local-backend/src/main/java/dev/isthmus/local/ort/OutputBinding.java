@@ -10,6 +10,7 @@ import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledDirectByteBuf;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
@@ -170,6 +171,41 @@ final class OutputBinding implements AutoCloseable {
             if (tensor != null) {
                 tensor.release();
             }
+        }
+    }
+
+    /**
+     * An output in ONNX Runtime's memory. The last release of this buffer, on any thread, releases the value; the model
+     * stays open until then.
+     */
+    private static final class OrtOutput extends UnpooledDirectByteBuf {
+        private final OnnxModel model;
+        private final long value;
+
+        private OrtOutput(OnnxModel model, long value, long start, int bytes, ByteBufAllocator allocator) {
+            super(allocator, NativeMemory.ALL.asSlice(start, bytes).asByteBuffer(), bytes);
+            this.model = model;
+            this.value = value;
+        }
+
+        /**
+         * A buffer on a value's memory.
+         *
+         * @param model retained by the caller
+         * @param value taken
+         */
+        static ByteBuf of(OnnxModel model, long value, long start, int bytes, ByteBufAllocator allocator) {
+            if (!model.retain()) {
+                throw new IllegalStateException("the model was closed during a run");
+            }
+            return new OrtOutput(model, value, start, bytes, allocator);
+        }
+
+        @Override
+        protected void deallocate() {
+            super.deallocate();
+            OrtApi.release(value);
+            model.releaseAsync();
         }
     }
 }

@@ -10,6 +10,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.proto.config.ModelConfig;
 import dev.isthmus.proto.config.ModelInput;
+import dev.isthmus.proto.config.ModelInstanceGroup;
 import dev.isthmus.proto.config.ModelOutput;
 import dev.isthmus.proto.config.ModelTensorReshape;
 import dev.isthmus.proto.config.ModelVersionPolicy;
@@ -20,6 +21,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeSet;
 import java.util.function.IntFunction;
 import java.util.regex.Matcher;
@@ -341,5 +343,100 @@ final class ConfigPbtxt {
 
     static OipException refused(String problem) {
         return new OipException(ErrorCode.FAILED_PRECONDITION, NAME + ": " + problem);
+    }
+
+    /** Rephrases messages of protobuf's text parser, which has those of the JDK's number parsers in them. */
+    private static final class PbtxtMessage {
+        /** The parser's "line:column: message". */
+        private static final Pattern PLACE = Pattern.compile("^(\\d+):(\\d+): (.*)$", Pattern.DOTALL);
+
+        private static final Pattern INTEGER =
+                Pattern.compile("^Couldn't parse integer: For input string: \"(.*?)\"( under radix \\d+)?$");
+        private static final Pattern RANGE = Pattern.compile(
+                "^Couldn't parse integer: Number out of range for (\\d+)-bit (un)?signed integer: (.*)$");
+        private static final Pattern NUMBER = Pattern.compile("^Couldn't parse number: For input string: \"(.*?)\"$");
+        private static final Pattern TWICE = Pattern.compile(
+                "^Non-repeated field \"(?:inference\\.)?(?:ModelConfig\\.)?(.*)\" cannot be overwritten\\.$");
+
+        private PbtxtMessage() {}
+
+        static String of(String message) {
+            Matcher place = PLACE.matcher(message);
+            return place.matches()
+                    ? "line " + place.group(1) + ", column " + place.group(2) + ": " + reason(place.group(3))
+                    : message;
+        }
+
+        private static String reason(String text) {
+            Matcher integer = INTEGER.matcher(text);
+            if (integer.matches()) {
+                return "a whole number is expected, got " + integer.group(1);
+            }
+            Matcher range = RANGE.matcher(text);
+            if (range.matches()) {
+                return "a whole number of " + range.group(1) + " bits is expected, got " + range.group(3);
+            }
+            Matcher number = NUMBER.matcher(text);
+            if (number.matches()) {
+                return "a number is expected, got " + number.group(1);
+            }
+            Matcher twice = TWICE.matcher(text);
+            return twice.matches() ? twice.group(1) + " is expected once" : text;
+        }
+    }
+
+    /**
+     * The effect of {@code instance_group}: a model has one session on one device.
+     *
+     * @param count the maximum concurrent runs; 0 for the number of threads
+     * @param device the device; null for the backend's
+     */
+    private record InstanceGroups(int count, @Nullable String device) {
+        private static final int MAX = 1024;
+        private static final int MAX_GPU = 255;
+
+        /** @param ignored receives the fields that have no effect */
+        static InstanceGroups of(List<ModelInstanceGroup> groups, List<String> ignored) {
+            if (groups.isEmpty()) {
+                return new InstanceGroups(0, null);
+            }
+            String device = device(groups.getFirst(), ignored);
+            long count = 0;
+            for (ModelInstanceGroup group : groups) {
+                if (!Objects.equals(device, device(group, ignored))) {
+                    ignored.add("instance_group.kind of all but the first group");
+                }
+                if (group.getCount() < 0 || group.getCount() > MAX) {
+                    throw ConfigPbtxt.refused(
+                            "instance_group: count from 0 to " + MAX + " is expected, got " + group.getCount());
+                }
+                count += Math.max(group.getCount(), 1);
+            }
+            return new InstanceGroups((int) Math.min(count, MAX), device);
+        }
+
+        private static @Nullable String device(ModelInstanceGroup group, List<String> ignored) {
+            for (int gpu : group.getGpusList()) {
+                if (gpu < 0 || gpu > MAX_GPU) {
+                    throw ConfigPbtxt.refused(
+                            "instance_group: gpus from 0 to " + MAX_GPU + " are expected, got " + gpu);
+                }
+            }
+            if (group.getGpusCount() > 1) {
+                ignored.add("instance_group.gpus but the first");
+            }
+            return switch (group.getKind()) {
+                case KIND_CPU, KIND_MODEL -> {
+                    if (group.getGpusCount() > 0) {
+                        throw ConfigPbtxt.refused(
+                                "instance_group: gpus are expected with KIND_GPU or KIND_AUTO only, got "
+                                        + group.getKind());
+                    }
+                    yield group.getKind() == ModelInstanceGroup.Kind.KIND_CPU ? "cpu" : null;
+                }
+                case KIND_GPU -> "gpu:" + (group.getGpusCount() == 0 ? 0 : group.getGpus(0));
+                case KIND_AUTO, UNRECOGNIZED -> group.getGpusCount() == 0 ? null : "auto";
+            };
+        }
     }
 }

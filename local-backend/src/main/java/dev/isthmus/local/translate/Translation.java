@@ -1,5 +1,6 @@
 package dev.isthmus.local.translate;
 
+import ai.djl.BaseModel;
 import ai.djl.Device;
 import ai.djl.inference.Predictor.PredictorContext;
 import ai.djl.modality.Input;
@@ -7,6 +8,7 @@ import ai.djl.modality.Output;
 import ai.djl.ndarray.NDArray;
 import ai.djl.ndarray.NDList;
 import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
 import ai.djl.translate.TranslateException;
 import ai.djl.translate.Translator;
 import ai.djl.translate.TranslatorContext;
@@ -18,6 +20,7 @@ import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBufAllocator;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -272,6 +275,30 @@ public final class Translation implements AutoCloseable {
             jar.close();
         } catch (UncheckedIOException e) {
             LOG.warn("the jars of model {} could not be closed: {}", model.getName(), e.toString());
+        }
+    }
+
+    /**
+     * A model as its translator sees it: a name, arrays, and the files beside it. It has no block, because it is run
+     * elsewhere.
+     */
+    private static final class TranslatedModel extends BaseModel {
+
+        /**
+         * The model in a folder.
+         *
+         * @param arrays taken; closed with the model
+         */
+        TranslatedModel(String name, Path folder, ArrayManager arrays) {
+            super(name);
+            manager = arrays;
+            modelDir = folder;
+            dataType = DataType.FLOAT32;
+        }
+
+        @Override
+        public void load(Path path, @Nullable String prefix, @Nullable Map<String, ?> options) {
+            throw new UnsupportedOperationException("the model is loaded already");
         }
     }
 }

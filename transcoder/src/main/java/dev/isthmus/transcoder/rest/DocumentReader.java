@@ -1,8 +1,11 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.json.JsonToken;
+import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.json.ValueReader;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -11,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the JSON document of an inference request or response. Owns its tensors until {@link #takeTensors()}. */
@@ -226,5 +230,142 @@ final class DocumentReader extends ObjectReader {
         tensors.forEach(TensorBuilder::release);
         tensors.clear();
         settings.held().clear();
+    }
+
+    /** Reads the object of a requested output. */
+    private static final class OutputReader extends ObjectReader {
+        private final RequestedOutputs outputs;
+
+        OutputReader(ReaderSettings settings, RequestedOutputs outputs) {
+            super(settings);
+            this.outputs = outputs;
+            settings.held().heap(HeldMemory.OUTPUT);
+            outputs.beginObject();
+        }
+
+        @Override
+        ValueReader member(String key, int depth) {
+            return key.equals("name") ? text(key, outputs::name) : skipped(depth);
+        }
+
+        @Override
+        void end() {
+            outputs.endObject();
+        }
+
+        @Override
+        Map<String, Parameter> parameters() {
+            return outputs.parameters();
+        }
+
+        @Override
+        boolean consumes(String parameter, Parameter given) {
+            boolean form = parameter.equals("binary_data");
+            if (form) {
+                outputs.binary(ParameterValue.bool(parameter, given));
+            }
+            return form;
+        }
+
+        @Override
+        String where(String what) {
+            return outputs.where(what);
+        }
+    }
+
+    /** Checks the types of the request parameters that the protocol documents define: sequence and schedule policy. */
+    private static final class ReservedParameters {
+        private ReservedParameters() {}
+
+        /** @throws OipException INVALID_ARGUMENT for a reserved name with a value of another type */
+        static void require(String name, Parameter value) {
+            boolean right = switch (name) {
+                case "sequence_id" -> value instanceof Parameter.Text || unsigned(value);
+                case "sequence_start", "sequence_end" -> value instanceof Parameter.Bool;
+                case "priority", "timeout" -> unsigned(value);
+                default -> true;
+            };
+            if (!right) {
+                throw OipException.invalid("parameter '" + name + "': "
+                        + (name.startsWith("sequence_s") || name.startsWith("sequence_e")
+                                ? "a boolean"
+                                : name.equals("sequence_id")
+                                        ? "an integer of 0 or more, or a string,"
+                                        : "an integer of 0 or more")
+                        + " is expected, got " + shown(value));
+            }
+        }
+
+        private static boolean unsigned(Parameter value) {
+            return value instanceof Parameter.Uint64 || (value instanceof Parameter.Int64 int64 && int64.value() >= 0);
+        }
+
+        private static String shown(Parameter value) {
+            return value instanceof Parameter.Text text ? "'" + text.value() + "'" : value.text();
+        }
+    }
+
+    /** Reads an array of objects: tensors or requested outputs. */
+    private static final class ObjectArrayReader implements ValueReader {
+        private final ReaderSettings settings;
+        private final String name;
+        private final boolean optional;
+        private final Supplier<ObjectReader> items;
+        private boolean opened;
+        private @Nullable ObjectReader item;
+
+        /**
+         * A reader positioned before the array.
+         *
+         * @param optional whether null may stand for no array
+         * @param items creates the reader of the next object
+         */
+        ObjectArrayReader(ReaderSettings settings, String name, boolean optional, Supplier<ObjectReader> items) {
+            this.settings = settings;
+            this.name = name;
+            this.optional = optional;
+            this.items = items;
+        }
+
+        @Override
+        public boolean read(JsonTokenizer json) {
+            while (item == null || item.read(json)) {
+                item = null;
+                JsonToken token = json.next();
+                switch (token) {
+                    case NEED_MORE -> {
+                        return false;
+                    }
+                    case START_ARRAY -> {
+                        if (opened) {
+                            throw unexpected("an object", token);
+                        }
+                        opened = true;
+                    }
+                    case START_OBJECT -> {
+                        if (!opened) {
+                            throw unexpected("an array", token);
+                        }
+                        item = items.get();
+                    }
+                    case END_ARRAY -> {
+                        return true;
+                    }
+                    case NULL -> {
+                        if (opened || !optional) {
+                            throw unexpected("an array of objects", token);
+                        }
+                        settings.foreign().absent();
+                        return true;
+                    }
+                    default -> throw unexpected("an array of objects", token);
+                }
+            }
+            return false;
+        }
+
+        private OipException unexpected(String wanted, JsonToken token) {
+            return settings.failure(name + ": " + wanted + " is expected, got " + token);
+        }
     }
 }

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2Error;
+import io.netty.util.concurrent.EventExecutor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -299,6 +300,55 @@ final class Http2Session {
         for (Http2Stream stream : streams.all()) {
             if (!stream.is(StreamFlag.CLOSED)) {
                 abort(stream, new StreamEnd(StreamEnd.Cause.LOST, code, why));
+            }
+        }
+    }
+
+    /** Flushes written frames to the socket in one call: after a read, or in the next task of the event loop. */
+    static final class Flusher implements Runnable {
+        private final EventExecutor loop;
+        private final FrameWriter writer;
+        private final OutboundFlowControl sender;
+        private boolean reading;
+        private boolean dirty;
+
+        Flusher(EventExecutor loop, FrameWriter writer, OutboundFlowControl sender) {
+            this.loop = loop;
+            this.writer = writer;
+            this.sender = sender;
+        }
+
+        /** Schedules a flush: a frame was written, or queued data became sendable. */
+        void schedule() {
+            if (!dirty) {
+                dirty = true;
+                if (!reading) {
+                    loop.execute(this);
+                }
+            }
+        }
+
+        /** Defers flushes until {@link #readComplete}. */
+        void readBegins() {
+            reading = true;
+        }
+
+        void readComplete() {
+            reading = false;
+            run();
+        }
+
+        @Override
+        public void run() {
+            if (dirty) {
+                try {
+                    sender.writeQueued();
+                } finally {
+                    // Writes that the flush itself triggers are flushed by a task of their own.
+                    dirty = false;
+                }
+                writer.flush();
+                sender.notifyWritable();
             }
         }
     }

@@ -7,6 +7,8 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.coding.ContentCoding;
+import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
@@ -341,5 +343,54 @@ final class GrpcExchange extends CallExchange {
         }
         memory.gathered(0);
         memory.request(0);
+    }
+
+    /**
+     * The state of a gRPC call whose headers were accepted.
+     *
+     * @param requestHead the values of the headers
+     */
+    private record OpenedGrpcCall(
+            RequestHead head,
+            GrpcRequestHead requestHead,
+            long deadline,
+            StreamMessageForm form,
+            GrpcDeframer deframer,
+            RequestTurns turns,
+            UnaryRequest request) {
+
+        /** @param exchange reads what a turn leaves over */
+        static OpenedGrpcCall of(
+                RequestHead head,
+                GrpcRequestHead requestHead,
+                IngressSettings settings,
+                GrpcTransport transport,
+                ByteBufAllocator allocator,
+                GrpcExchange exchange) {
+            GrpcDeframer deframer =
+                    new GrpcDeframer(allocator, requestHead.method().limits(settings.bodies()), requestHead.coding());
+            return new OpenedGrpcCall(
+                    head,
+                    requestHead,
+                    requestHead.deadline(),
+                    requestHead.form(settings.streamForm()),
+                    deframer,
+                    new RequestTurns(transport, deframer, exchange),
+                    new UnaryRequest(deframer, requestHead.method().inference(), allocator));
+        }
+
+        boolean stream() {
+            return requestHead.method().streams();
+        }
+
+        /** Whether a message is incomplete, or the only message has not begun. */
+        boolean partial() {
+            return deframer.partial() || (!stream() && !request.complete());
+        }
+
+        @Nullable
+        ContentCoding coding() {
+            return requestHead.coding();
+        }
     }
 }

@@ -1,6 +1,9 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.ConnectionDescription;
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionSide;
 import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.net.DescribedConnection;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.PackedReadAllocator;
 import dev.isthmus.gateway.net.Transport;
@@ -9,6 +12,7 @@ import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import java.net.SocketAddress;
+import java.time.Duration;
 
 /** Sets up the pipelines of client connections. */
 final class IngressPipelines extends ChannelInitializer<Channel> {
@@ -88,5 +92,26 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
             Transport.keepAlive(channel, policy.tcpKeepaliveSeconds());
         }
         return true;
+    }
+
+    /**
+     * A client's connection.
+     *
+     * @param listener the name of the listener, or its address
+     * @param opened on the scale of {@link System#nanoTime()}
+     */
+    private record DescribedClient(Channel channel, String listener, ConnectionTimer timer, long opened)
+            implements DescribedConnection {
+
+        @Override
+        public ConnectionDescription describe() {
+            return ConnectionDescription.of(
+                    channel,
+                    ConnectionSide.CLIENT,
+                    listener.isEmpty() ? String.valueOf(channel.localAddress()) : listener,
+                    ProxyProtocolHandler.peer(channel),
+                    Duration.ofNanos(System.nanoTime() - opened),
+                    timer.use());
+        }
     }
 }

@@ -15,6 +15,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
 import java.io.Reader;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -307,6 +308,34 @@ public final class LocalProcess implements AutoCloseable {
             Thread.currentThread().interrupt();
         } catch (IOException e) {
             LOG.debug("the process of the local models has ended already", e);
+        }
+    }
+
+    /** The options of this JVM that hold for a process of its own too. */
+    private static final class JvmOptions {
+        /** Agents, ports and files that only one process can have. */
+        private static final List<String> OWN = List.of(
+                "-javaagent:",
+                "-agentlib:",
+                "-agentpath:",
+                "-Xrun",
+                "-XX:AOTCacheOutput",
+                "-XX:AOTMode",
+                "-XX:AOTConfiguration",
+                "-XX:-AOTRecordTraining",
+                "-XX:ErrorFile",
+                "-XX:HeapDumpPath",
+                "-XX:StartFlightRecording",
+                "-XX:OnError",
+                "-Dcom.sun.management.");
+
+        private JvmOptions() {}
+
+        static List<String> ofChild() {
+            return ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+                    .filter(option -> OWN.stream().noneMatch(option::startsWith))
+                    .filter(option -> !option.startsWith("-Xlog") || !option.contains("file="))
+                    .toList();
         }
     }
 }

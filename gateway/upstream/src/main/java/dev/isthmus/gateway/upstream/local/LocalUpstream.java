@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.upstream.InProcessServer;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
@@ -21,12 +22,14 @@ import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.BooleanSupplier;
+import java.util.function.ToDoubleFunction;
 
 /** The local backend as an upstream: results arrive on its worker threads and are passed to the call's loop. */
 public final class LocalUpstream implements InProcessServer {
@@ -182,6 +185,41 @@ public final class LocalUpstream implements InProcessServer {
             } catch (RejectedExecutionException closed) {
                 // The loop has terminated, and the client's connection with it.
             }
+        }
+    }
+
+    /** The meters of the local backend. */
+    private static final class LocalMeters implements AutoCloseable {
+        private final ReplaceableMeters meters;
+        private final LocalBackend backend;
+
+        LocalMeters(MeterRegistry registry, LocalBackend backend) {
+            this.meters = new ReplaceableMeters(registry);
+            this.backend = backend;
+            gauge("queue", "Requests queued in the local backend", LocalBackend::queued);
+            gauge(
+                    "queue.limit",
+                    "How many requests may be queued in the local backend (local.queue_size)",
+                    it -> it.settings().queueSize());
+            gauge("threads.busy", "Threads of the local backend that run a model", LocalBackend::busyThreads);
+            gauge(
+                    "threads.stuck",
+                    "Threads of the local backend whose run did not end although it was terminated",
+                    LocalBackend::stuckThreads);
+            gauge(
+                    "loads.abandoned",
+                    "Loads of local models that did not end although they were terminated; each may use a core",
+                    LocalBackend::abandonedLoads);
+            gauge("threads", "Threads of the local backend", it -> it.settings().threads());
+        }
+
+        private void gauge(String name, String what, ToDoubleFunction<LocalBackend> value) {
+            meters.add(Gauge.builder("isthmus.local." + name, backend, value).description(what)::register);
+        }
+
+        @Override
+        public void close() {
+            meters.close();
         }
     }
 }

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.ServerPath;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.http1.FieldSection;
+import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.gateway.upstream.RemoteServer;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -25,6 +26,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import java.nio.charset.StandardCharsets;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -227,5 +229,59 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         }
         return new RestCall(
                 pool, request, reader, maxBytes, reply, failures(), settings().returnedHeaders(), call.memory());
+    }
+
+    /** Paths of the protocol, built from parsed names and never from a client's path. */
+    private static final class ModelPath {
+        private static final String HEX = "0123456789ABCDEF";
+
+        private ModelPath() {}
+
+        /**
+         * The path of a model or one of its versions.
+         *
+         * @throws OipException for a name that is not a valid path segment
+         */
+        static String of(ModelRef model) {
+            StringBuilder path = new StringBuilder("/v2/models/");
+            append(path, "model name", model.name());
+            if (!model.version().isEmpty()) {
+                append(path.append("/versions/"), "model version", model.version());
+            }
+            return path.toString();
+        }
+
+        /**
+         * A name as one path segment.
+         *
+         * @throws OipException for a name that is not a valid path segment
+         */
+        static String segment(String what, String name) {
+            StringBuilder path = new StringBuilder();
+            append(path, what, name);
+            return path.toString();
+        }
+
+        private static void append(StringBuilder path, String what, String segment) {
+            NameGrammar.check(what, segment);
+            for (byte octet : segment.getBytes(StandardCharsets.UTF_8)) {
+                if (unreserved(octet)) {
+                    path.append((char) octet);
+                } else {
+                    path.append('%').append(HEX.charAt((octet >> 4) & 15)).append(HEX.charAt(octet & 15));
+                }
+            }
+        }
+
+        /** RFC 3986, section 2.3. */
+        private static boolean unreserved(byte octet) {
+            return (octet >= 'a' && octet <= 'z')
+                    || (octet >= 'A' && octet <= 'Z')
+                    || (octet >= '0' && octet <= '9')
+                    || octet == '-'
+                    || octet == '.'
+                    || octet == '_'
+                    || octet == '~';
+        }
     }
 }

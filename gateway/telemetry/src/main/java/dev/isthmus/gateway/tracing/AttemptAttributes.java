@@ -19,10 +19,10 @@ final class AttemptAttributes {
     private AttemptAttributes() {}
 
     /** The name of the span. */
-    static String name(SpanSubject.OfAttempt attempt) {
-        return switch (attempt.target().wire()) {
-            case PROTOBUF -> OperationNames.method(attempt.operation());
-            case REST -> verb(attempt.operation()) + ' ' + path(attempt);
+    static String name(Operation operation, AttemptTarget target) {
+        return switch (target.wire()) {
+            case PROTOBUF -> OperationNames.method(operation);
+            case REST -> verb(operation) + ' ' + operation.path(target.model());
             case DECODED -> "infer";
         };
     }
@@ -31,22 +31,17 @@ final class AttemptAttributes {
         return operation.posts() ? "POST" : "GET";
     }
 
-    private static String path(SpanSubject.OfAttempt attempt) {
-        return attempt.operation().path(attempt.target().model());
-    }
-
     /** @param code null if it has not failed */
-    static Attributes of(SpanSubject.OfAttempt attempt, @Nullable ErrorCode code) {
-        AttemptTarget target = attempt.target();
+    static Attributes of(Operation operation, AttemptTarget target, @Nullable ErrorCode code) {
         AttributesBuilder all = Attributes.builder();
         server(all, target.server());
         if (target.wire() == Wire.PROTOBUF) {
             all.put("rpc.system.name", "grpc");
-            all.put("rpc.method", OperationNames.method(attempt.operation()));
+            all.put("rpc.method", OperationNames.method(operation));
             all.put("rpc.response.status_code", CallAttributes.grpcStatus(code));
         } else if (target.wire() == Wire.REST) {
-            all.put("http.request.method", verb(attempt.operation()));
-            all.put("url.template", path(attempt));
+            all.put("http.request.method", verb(operation));
+            all.put("url.template", operation.path(target.model()));
             if (code == null) {
                 all.put("http.response.status_code", OK);
             }
@@ -54,31 +49,24 @@ final class AttemptAttributes {
                 all.put("http.request.resend_count", target.number() - 1);
             }
         }
-        if (attempt.operation() instanceof Operation.Generate) {
+        if (operation instanceof Operation.Generate) {
             generative(all, target.model());
         }
         all.put("isthmus.attempt", target.number());
         CallAttributes.put(all, "isthmus.upstream", target.upstream());
         CallAttributes.put(all, "isthmus.served_model", target.model().name());
         CallAttributes.put(all, "isthmus.served_version", target.model().version());
-        failed(all, code);
-        return all.build();
+        return failed(all, code).build();
     }
 
     /** @param code null if it has not failed */
-    static Attributes of(SpanSubject.OfCopy copy, @Nullable ErrorCode code) {
-        AttributesBuilder all = Attributes.builder();
-        all.put("isthmus.shadow", copy.shadow());
-        failed(all, code);
-        return all.build();
+    static Attributes ofCopy(String shadow, @Nullable ErrorCode code) {
+        return failed(Attributes.builder().put("isthmus.shadow", shadow), code).build();
     }
 
     /** @param code null if it has not failed */
-    static Attributes of(SpanSubject.OfJoined joined, @Nullable ErrorCode code) {
-        AttributesBuilder all = Attributes.builder();
-        all.put("isthmus.joined", joined.calls());
-        failed(all, code);
-        return all.build();
+    static Attributes ofJoined(int calls, @Nullable ErrorCode code) {
+        return failed(Attributes.builder().put("isthmus.joined", calls), code).build();
     }
 
     /** The attributes of a request of the generate extension. */
@@ -87,10 +75,8 @@ final class AttemptAttributes {
         CallAttributes.put(all, "gen_ai.request.model", model.name());
     }
 
-    private static void failed(AttributesBuilder all, @Nullable ErrorCode code) {
-        if (code != null) {
-            all.put("error.type", code.name());
-        }
+    private static AttributesBuilder failed(AttributesBuilder all, @Nullable ErrorCode code) {
+        return code == null ? all : all.put("error.type", code.name());
     }
 
     /** @param label address and port */

@@ -7,14 +7,17 @@ import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.transcoder.message.Wire;
 import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.trace.SpanContext;
+import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.sdk.trace.SpanLimits;
 import io.opentelemetry.sdk.trace.data.LinkData;
 import io.opentelemetry.sdk.trace.data.StatusData;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** A span that is sampled: it is handed to the export when it ends. */
@@ -22,17 +25,32 @@ final class RecordedSpan implements TraceSpan {
     private final SpanTrace trace;
     private final String spanId;
     private final SpanContext parent;
-    private final SpanSubject subject;
+    private final SpanKind kind;
+    private final @Nullable SpanDescription description;
     private final long startNanos;
     private String cached = "";
     private List<LinkData> links = List.of();
     private boolean ended;
 
-    private RecordedSpan(SpanTrace trace, String spanId, SpanContext parent, SpanSubject subject, long startNanos) {
+    /**
+     * What a span describes that is neither a call nor a message: those are described by their context.
+     *
+     * @param attributes by the code of the failure; null if it has not failed
+     */
+    private record SpanDescription(String name, Function<@Nullable ErrorCode, Attributes> attributes) {}
+
+    private RecordedSpan(
+            SpanTrace trace,
+            String spanId,
+            SpanContext parent,
+            SpanKind kind,
+            @Nullable SpanDescription description,
+            long startNanos) {
         this.trace = trace;
         this.spanId = spanId;
         this.parent = parent;
-        this.subject = subject;
+        this.kind = kind;
+        this.description = description;
         this.startNanos = startNanos;
     }
 
@@ -44,7 +62,7 @@ final class RecordedSpan implements TraceSpan {
      */
     static RecordedSpan ofCall(SpanTrace trace, String spanId, @Nullable String parentId, long startNanos) {
         SpanContext parent = parentId == null ? SpanContext.getInvalid() : trace.remote(parentId);
-        return new RecordedSpan(trace, spanId, parent, SpanSubject.OF_CALL, startNanos);
+        return new RecordedSpan(trace, spanId, parent, SpanKind.SERVER, null, startNanos);
     }
 
     @Override
@@ -64,17 +82,20 @@ final class RecordedSpan implements TraceSpan {
 
     @Override
     public TraceSpan attempt(Operation operation, AttemptTarget target) {
-        return child(new SpanSubject.OfAttempt(operation, target));
+        SpanKind of = target.wire() == Wire.DECODED ? SpanKind.INTERNAL : SpanKind.CLIENT;
+        String name = AttemptAttributes.name(operation, target);
+        return child(of, name, code -> AttemptAttributes.of(operation, target, code));
     }
 
     @Override
     public TraceSpan copy(String shadow) {
-        return child(new SpanSubject.OfCopy(shadow));
+        return child(SpanKind.INTERNAL, "shadow " + shadow, code -> AttemptAttributes.ofCopy(shadow, code));
     }
 
     @Override
     public TraceSpan joined(List<TraceSpan> calls) {
-        RecordedSpan joined = child(new SpanSubject.OfJoined(calls.size()));
+        int number = calls.size();
+        RecordedSpan joined = child(SpanKind.INTERNAL, "joined call", code -> AttemptAttributes.ofJoined(number, code));
         calls.stream().filter(call -> call != this).forEach(joined::linked);
         return joined;
     }
@@ -95,8 +116,9 @@ final class RecordedSpan implements TraceSpan {
         cached = result;
     }
 
-    private RecordedSpan child(SpanSubject what) {
-        return new RecordedSpan(trace, HexIds.random64(), trace.context(spanId), what, System.nanoTime());
+    private RecordedSpan child(SpanKind of, String name, Function<@Nullable ErrorCode, Attributes> attributes) {
+        SpanDescription what = new SpanDescription(name, attributes);
+        return new RecordedSpan(trace, HexIds.random64(), trace.context(spanId), of, what, System.nanoTime());
     }
 
     @Override
@@ -106,20 +128,10 @@ final class RecordedSpan implements TraceSpan {
 
     @Override
     public void ended(@Nullable ErrorCode code, String reason) {
-        switch (subject) {
-            case SpanSubject.OfCall call -> {}
-            case SpanSubject.OfAttempt attempt ->
-                end(AttemptAttributes.name(attempt), AttemptAttributes.of(attempt, code), code, reason);
-            case SpanSubject.OfJoined joined -> end("joined call", AttemptAttributes.of(joined, code), code, reason);
-            case SpanSubject.OfCopy copy ->
-                end("shadow " + copy.shadow(), AttemptAttributes.of(copy, code), code, reason);
-        }
-    }
-
-    private void end(String name, Attributes attributes, @Nullable ErrorCode code, String reason) {
-        if (!ended) {
+        if (!ended && description != null) {
             ended = true;
-            export(name, attributes, code == null ? StatusData.unset() : failed(reason), System.nanoTime());
+            StatusData status = code == null ? StatusData.unset() : failed(reason);
+            export(description.name(), description.attributes().apply(code), status, System.nanoTime());
         }
     }
 
@@ -139,15 +151,15 @@ final class RecordedSpan implements TraceSpan {
 
     /** A message of this call, a stream, has ended. */
     void messageEnded(CallContext message) {
-        new RecordedSpan(trace, HexIds.random64(), trace.context(spanId), SpanSubject.OF_MESSAGE, message.startNanos())
-                .ended(message);
+        SpanContext call = trace.context(spanId);
+        new RecordedSpan(trace, HexIds.random64(), call, SpanKind.INTERNAL, null, message.startNanos()).ended(message);
     }
 
     private void export(String name, Attributes attributes, StatusData status, long endNanos) {
         trace.export()
                 .add(new FinishedSpan(
                         name,
-                        subject.kind(),
+                        kind,
                         trace.context(spanId),
                         parent,
                         status,

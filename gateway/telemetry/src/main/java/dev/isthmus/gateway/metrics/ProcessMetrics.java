@@ -43,7 +43,7 @@ public final class ProcessMetrics implements AutoCloseable {
                 .labelNames("version", "commit", "java")
                 .register(registry.getPrometheusRegistry())
                 .setLabelValues(version, commit, Runtime.version().toString());
-        ProcessResources.register(registry);
+        io.prometheus.metrics.instrumentation.jvm.ProcessMetrics.builder().register(registry.getPrometheusRegistry());
         new JvmMemoryMetrics().bindTo(registry);
         new JvmThreadMetrics().bindTo(registry);
         collections.bindTo(registry);

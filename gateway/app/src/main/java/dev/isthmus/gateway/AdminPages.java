@@ -266,7 +266,7 @@ final class AdminPages {
     private AdminResponse reload(AdminRequest request) {
         long before = gateway.current().number();
         ReloadResult result = gateway.reload();
-        return reloaded(result).changed(AuditedReloads.change(before, result));
+        return reloaded(result).changed(ReloadReporter.audited(before, result));
     }
 
     private static AdminResponse reloaded(ReloadResult result) {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
+import dev.isthmus.gateway.audit.AuditActor;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.GatewayState;
 import dev.isthmus.gateway.catalogue.Catalogue;
@@ -235,9 +236,9 @@ public final class Gateway implements AutoCloseable {
             return reloads.rejected(false, List.of("the gateway is shutting down"));
         }
         Generation old = current;
-        GatewayConfig written = FixedSettings.kept(config, old.config());
+        GatewayConfig written = config.withFixed(old.config());
         GatewayConfig wanted = discovery.merged(written);
-        var warnings = FixedSettings.warnings(config, written);
+        var warnings = fixed(config, written);
         try {
             if (!wanted.equals(old.config())) {
                 replace(old, wanted);
@@ -292,9 +293,14 @@ public final class Gateway implements AutoCloseable {
         resources.telemetry().calls().retain(current.routeKeys());
     }
 
-    /** Reloads that the process begins, for the audit log. */
-    public AuditedReloads reloads() {
-        return new AuditedReloads(this, resources.telemetry().audit());
+    /**
+     * As {@link #reload()}, of the process itself, with an entry in the audit log.
+     *
+     * @param cause such as "SIGHUP"
+     */
+    public void reload(String cause) {
+        long before = current.number();
+        resources.telemetry().audit().record(AuditActor.process(cause), ReloadReporter.audited(before, reload()));
     }
 
     /** The routes of the admin listener; routes may be added. */
@@ -398,29 +404,19 @@ public final class Gateway implements AutoCloseable {
         resources.telemetry().close();
     }
 
-    /** The settings that a reload does not change. */
-    static final class FixedSettings {
-        private FixedSettings() {}
-
-        /** A configuration with the settings that are in effect. */
-        static GatewayConfig kept(GatewayConfig config, GatewayConfig inEffect) {
-            return config.withFixed(inEffect);
+    /** Which of the settings that a reload does not change it would change, for operators. A list that may be changed. */
+    private static List<String> fixed(GatewayConfig config, GatewayConfig inEffect) {
+        List<String> changed = new ArrayList<>();
+        if (!Objects.equals(inEffect.admin(), config.admin())) {
+            changed.add("admin");
         }
-
-        /** Which of them a configuration would change, for operators. A new list, which the caller may change. */
-        static List<String> warnings(GatewayConfig config, GatewayConfig inEffect) {
-            List<String> changed = new ArrayList<>();
-            if (!Objects.equals(inEffect.admin(), config.admin())) {
-                changed.add("admin");
-            }
-            if (!inEffect.ramps().equals(config.ramps())) {
-                changed.add("ramps");
-            }
-            if (!Objects.equals(inEffect.shared(), config.shared())) {
-                changed.add("shared");
-            }
-            changed.replaceAll(section -> section + ": the change takes effect after a restart");
-            return changed;
+        if (!inEffect.ramps().equals(config.ramps())) {
+            changed.add("ramps");
         }
+        if (!Objects.equals(inEffect.shared(), config.shared())) {
+            changed.add("shared");
+        }
+        changed.replaceAll(section -> section + ": the change takes effect after a restart");
+        return changed;
     }
 }

@@ -1,15 +1,18 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.metrics.ReloadMetrics;
+import dev.isthmus.gateway.audit.AuditedChange;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.oip.OipException;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,13 +22,29 @@ final class ReloadReporter {
     private static final Logger LOG = LoggerFactory.getLogger(ReloadReporter.class);
     private static final int MAX_CHANGES = 100;
 
-    private final ReloadMetrics metrics;
+    private final Counter applied;
+    private final Counter rejected;
+    private final AtomicLong generation = new AtomicLong(1);
     private volatile @Nullable LastReload last;
     private volatile @Nullable LastReload lastApplied;
     private volatile @Nullable LastReload lastRejected;
 
     ReloadReporter(MeterRegistry registry) {
-        metrics = new ReloadMetrics(registry);
+        applied = counter(registry, "applied");
+        rejected = counter(registry, "rejected");
+        Gauge.builder("isthmus.config.generation", generation, AtomicLong::get)
+                .description("Generation of the active configuration; 1 at start")
+                .register(registry);
+        Gauge.builder("isthmus.config.last.reload.success", this, it -> it.last == it.lastApplied ? 1 : 0)
+                .description("1 if the last reload was applied, 0 if it was rejected")
+                .register(registry);
+    }
+
+    private static Counter counter(MeterRegistry registry, String result) {
+        return Counter.builder("isthmus.config.reloads")
+                .description("Configuration reloads")
+                .tag("result", result)
+                .register(registry);
     }
 
     /**
@@ -33,14 +52,15 @@ final class ReloadReporter {
      *
      * @param changes what differs from the one before; the first hundred are reported
      */
-    ReloadResult applied(long generation, List<String> changes, List<String> warnings) {
-        ReloadResult.Applied applied = new ReloadResult.Applied(generation, first(changes), warnings);
+    ReloadResult applied(long number, List<String> changes, List<String> warnings) {
+        ReloadResult.Applied result = new ReloadResult.Applied(number, first(changes), warnings);
         warnings.forEach(LOG::warn);
-        LOG.info("configuration {} is in effect; changes: {}", generation, applied.changes());
-        metrics.applied(generation);
-        last = new LastReload(Instant.now(), applied);
-        lastApplied = last;
-        return applied;
+        LOG.info("configuration {} is in effect; changes: {}", number, result.changes());
+        generation.set(number);
+        applied.increment();
+        lastApplied = new LastReload(Instant.now(), result);
+        last = lastApplied;
+        return result;
     }
 
     /**
@@ -52,11 +72,11 @@ final class ReloadReporter {
         LOG.error(
                 "the new configuration was rejected; the previous one stays in effect; correct it: {}",
                 String.join("; ", problems));
-        metrics.rejected();
-        ReloadResult.Rejected rejected = new ReloadResult.Rejected(invalid, problems);
-        last = new LastReload(Instant.now(), rejected);
-        lastRejected = last;
-        return rejected;
+        rejected.increment();
+        ReloadResult.Rejected result = new ReloadResult.Rejected(invalid, problems);
+        lastRejected = new LastReload(Instant.now(), result);
+        last = lastRejected;
+        return result;
     }
 
     /** How the last reload ended; null if there was none. */
@@ -83,6 +103,20 @@ final class ReloadReporter {
             case OipException refused -> rejected(false, List.of(refused.message()));
             case ConfigException invalid -> rejected(true, invalid.problems());
             default -> rejected(false, List.of(FailureReason.of(cause)));
+        };
+    }
+
+    /** How a reload ended, for the audit log. */
+    static AuditedChange audited(long before, ReloadResult result) {
+        return switch (result) {
+            case ReloadResult.Applied applied -> {
+                String changes = String.join("; ", applied.changes());
+                String after = "generation " + applied.generation()
+                        + (changes.isEmpty() ? ", nothing changed" : ": " + changes);
+                yield AuditedChange.done("reload", "configuration", "generation " + before, after);
+            }
+            case ReloadResult.Rejected rejected ->
+                AuditedChange.refused("reload", "configuration", String.join("; ", rejected.problems()));
         };
     }
 

@@ -75,7 +75,7 @@ record GatewayProcess(
         Gateway gateway = Gateway.start(source, warmUp::finished);
         announce(gateway, out);
         warm(warmUp, gateway, out);
-        ConfigWatcher watcher = ConfigWatcher.start(source, gateway.reloads()::reload, watched);
+        ConfigWatcher watcher = ConfigWatcher.start(source, gateway::reload, watched);
         ProcessSignals.onHangup(watcher::requestReload);
         HeapTrimmer.start(gateway::isServing);
         return gateway;
@@ -83,16 +83,15 @@ record GatewayProcess(
 
     private static void warm(WarmUp warmUp, Gateway gateway, PrintWriter out) {
         warmUp.show(gateway.meters());
-        GatewayConfig.HealthConfig health = gateway.config().health();
-        Duration limit = health.warmUp();
+        Duration limit = gateway.config().health().warmUp();
         if (limit.isZero()) {
-            warmUp.begin(limit, Duration.ZERO, () -> false, () -> {});
+            warmUp.begin(limit, () -> {});
             return;
         }
         out.println("Warming up for at most " + limit.toSeconds()
                 + " s; the gateway serves calls meanwhile, and reports itself ready afterwards.");
         out.flush();
-        warmUp.begin(limit, health.idleWarmUp(), gateway::isServing, () -> {
+        warmUp.begin(limit, () -> {
             out.println(gateway.ready() ? "Ready." : "The warm-up has finished; the gateway is not ready yet.");
             out.flush();
         });

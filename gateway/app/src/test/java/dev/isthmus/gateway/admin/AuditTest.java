@@ -132,7 +132,7 @@ class AuditTest {
     @Test
     void reload_isOfTheOperator_orOfTheProcess() throws Exception {
         Files.writeString(file, CONFIG.replace("simple: {upstream: local}", "simple: {upstream: local, timeout: 7s}"));
-        gateway.reloads().reload("a changed file");
+        gateway.reload("a changed file");
         assertThat(text(last(), "by", "who", "from", "action", "before", "after"))
                 .isEqualTo("process|isthmus|a changed file|reload|generation 1"
                         + "|generation 2: model 'simple': timeout: none -> 7s");

@@ -23,13 +23,13 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
 
     private final String owner;
     private final UpstreamTls settings;
-    private final TlsMeters meters;
+    private final TlsMeters.HandshakeMeters meters;
 
     ClientTls(String owner, UpstreamTls settings, TlsRegistry registry) {
         super(owner, ClientContexts.files(settings), registry, () -> ClientContexts.load(settings));
         this.owner = owner;
         this.settings = settings;
-        this.meters = registry.meters();
+        this.meters = registry.meters().ofUpstreams();
     }
 
     /**
@@ -86,7 +86,7 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
     }
 
     private void failed(Throwable failure, Channel channel, String host) {
-        meters.ofUpstream(HandshakeResult.of(failure));
+        meters.ended(HandshakeResult.of(failure));
         String reason = HandshakeFailure.reason(failure);
         LOG.atWarn()
                 .addMarker(RepeatingLogEvent.MARKER)
@@ -133,7 +133,7 @@ public final class ClientTls extends TlsContexts<ClientContexts> {
         private void ended(@Nullable Throwable failure, Channel channel) {
             if (failure == null) {
                 String version = handler.engine().getSession().getProtocol();
-                server.tls().meters.ofUpstream(version, System.nanoTime() - since);
+                server.tls().meters.ended(version, System.nanoTime() - since);
             } else {
                 server.tls().failed(failure, channel, server.host());
             }

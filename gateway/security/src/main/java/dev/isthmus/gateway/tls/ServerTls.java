@@ -19,13 +19,13 @@ import org.jspecify.annotations.Nullable;
 public final class ServerTls extends TlsContexts<ServerContexts> {
     private final ListenerTls settings;
     private final List<String> protocols;
-    private final TlsMeters meters;
+    private final TlsMeters.HandshakeMeters meters;
 
     ServerTls(String owner, ListenerTls settings, List<String> protocols, TlsRegistry registry) {
         super(owner, ServerContexts.files(settings), registry, () -> ServerContexts.load(settings, protocols));
         this.settings = settings;
         this.protocols = protocols;
-        this.meters = registry.meters();
+        this.meters = registry.meters().ofClients();
     }
 
     public Duration handshakeTimeout() {
@@ -50,17 +50,17 @@ public final class ServerTls extends TlsContexts<ServerContexts> {
 
     /** Counts a handshake. */
     public void ended(HandshakeResult result) {
-        meters.ofClient(result);
+        meters.ended(result);
     }
 
     /** Counts a successful handshake. */
     public void ended(TlsSession session, long nanos) {
-        meters.ofClient(session.protocol(), nanos);
+        meters.ended(session.protocol(), nanos);
     }
 
     /** Counts a handshake. */
     public void failed(Throwable cause) {
-        meters.ofClient(HandshakeResult.of(cause));
+        meters.ended(HandshakeResult.of(cause));
     }
 
     /**

@@ -15,19 +15,23 @@ final class TlsMeters {
     private final MeterRegistry registry;
     private final Counter applied;
     private final Counter rejected;
-    private final Map<HandshakeResult, Counter> clients;
-    private final Map<HandshakeResult, Counter> upstreams;
-    private final HandshakeMeters ofClients;
-    private final HandshakeMeters ofUpstreams;
+    private final HandshakeMeters clients;
+    private final HandshakeMeters upstreams;
 
     TlsMeters(MeterRegistry registry) {
         this.registry = registry;
         applied = reloads("applied");
         rejected = reloads("rejected");
-        clients = LabelledCounters.of(HandshakeResult.class, result -> handshakes("client", result));
-        upstreams = LabelledCounters.of(HandshakeResult.class, result -> handshakes("upstream", result));
-        ofClients = new HandshakeMeters("client");
-        ofUpstreams = new HandshakeMeters("upstream");
+        clients = new HandshakeMeters("client");
+        upstreams = new HandshakeMeters("upstream");
+    }
+
+    HandshakeMeters ofClients() {
+        return clients;
+    }
+
+    HandshakeMeters ofUpstreams() {
+        return upstreams;
     }
 
     private Counter reloads(String result) {
@@ -37,53 +41,29 @@ final class TlsMeters {
                 .register(registry);
     }
 
-    private Counter handshakes(String side, HandshakeResult result) {
-        return Counter.builder("isthmus.tls.handshakes")
-                .description(
-                        "TLS handshakes. plain_text: the peer does not speak TLS; closed: it closed the connection;"
-                                + " failed: no common version or cipher, or a certificate that either side refused")
-                .tag("side", side)
-                .tag("result", result.label())
-                .register(registry);
-    }
-
     void reloaded(boolean success) {
         (success ? applied : rejected).increment();
     }
 
-    void ofClient(HandshakeResult result) {
-        LabelledCounters.increment(clients, result);
-    }
-
-    /**
-     * A handshake with a client has succeeded.
-     *
-     * @param protocol the version, as {@code TLSv1.3}
-     */
-    void ofClient(String protocol, long nanos) {
-        ofClient(HandshakeResult.OK);
-        ofClients.ended(protocol, nanos);
-    }
-
-    void ofUpstream(HandshakeResult result) {
-        LabelledCounters.increment(upstreams, result);
-    }
-
-    /** A handshake with a server has succeeded. */
-    void ofUpstream(String protocol, long nanos) {
-        ofUpstream(HandshakeResult.OK);
-        ofUpstreams.ended(protocol, nanos);
-    }
-
-    /** The successful handshakes of one side. */
-    private final class HandshakeMeters {
+    /** The handshakes of one side. */
+    final class HandshakeMeters {
         private static final String NEWEST = "TLSv1.3";
+        private final Map<HandshakeResult, Counter> results;
         private final Counter newest;
         private final Counter older;
         private final LongAdder handshakes = new LongAdder();
         private final LongAdder nanos = new LongAdder();
 
-        HandshakeMeters(String side) {
+        private HandshakeMeters(String side) {
+            results = LabelledCounters.of(
+                    HandshakeResult.class,
+                    result -> Counter.builder("isthmus.tls.handshakes")
+                            .description(
+                                    "TLS handshakes. plain_text: the peer does not speak TLS; closed: it closed the connection;"
+                                            + " failed: no common version or cipher, or a certificate that either side refused")
+                            .tag("side", side)
+                            .tag("result", result.label())
+                            .register(registry));
             newest = version(side, NEWEST);
             older = version(side, "TLSv1.2");
             FunctionTimer.builder(
@@ -105,7 +85,17 @@ final class TlsMeters {
                     .register(registry);
         }
 
+        void ended(HandshakeResult result) {
+            LabelledCounters.increment(results, result);
+        }
+
+        /**
+         * A handshake has succeeded.
+         *
+         * @param protocol the version, as {@code TLSv1.3}
+         */
         void ended(String protocol, long took) {
+            ended(HandshakeResult.OK);
             (protocol.equals(NEWEST) ? newest : older).increment();
             handshakes.increment();
             nanos.add(took);

@@ -206,8 +206,6 @@ public final class Authenticator implements AutoCloseable {
 
     /** The callers by the SHA-256 of their API keys. Immutable. */
     static final class ApiKeys {
-        static final ApiKeys NONE = new ApiKeys(List.of());
-
         private final Map<Sha256Digest, Principal> callers;
 
         /** @param entries the keys of one name become one caller */

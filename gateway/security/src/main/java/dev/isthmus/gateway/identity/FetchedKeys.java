@@ -43,10 +43,8 @@ final class FetchedKeys implements SigningKeySource {
     private final ReloadedFile.ReloadListener listener;
     private volatile @Nullable SigningKeys current;
 
-    /** The next fetch. Used by the worker only. */
-    private @Nullable ScheduledFuture<?> due;
-
     // Guarded by this.
+    private @Nullable ScheduledFuture<?> due;
     private boolean fetching = true;
     private long lastNanos = System.nanoTime();
     private Duration backoff = FIRST_BACKOFF;
@@ -77,25 +75,21 @@ final class FetchedKeys implements SigningKeySource {
     }
 
     @Override
-    public boolean refreshes() {
-        synchronized (this) {
-            if (fetching) {
-                return true;
-            }
-            if (System.nanoTime() - lastNanos < BETWEEN_FETCHES.toNanos()) {
-                return false;
-            }
-            fetching = true;
-        }
-        try {
-            worker.execute(this::fetch);
+    public synchronized boolean refreshes() {
+        if (fetching) {
             return true;
-        } catch (RejectedExecutionException closed) {
+        }
+        if (System.nanoTime() - lastNanos < BETWEEN_FETCHES.toNanos()) {
             return false;
         }
+        fetching = true;
+        return schedule(Duration.ZERO);
     }
 
     private void fetch() {
+        synchronized (this) {
+            fetching = true;
+        }
         boolean applied = false;
         try (HttpClient client = client()) {
             HttpRequest request = HttpRequest.newBuilder(url)
@@ -120,7 +114,7 @@ final class FetchedKeys implements SigningKeySource {
             return;
         }
         listener.reloaded(applied);
-        schedule(fetched(applied));
+        fetched(applied);
     }
 
     private void warn(String why) {
@@ -136,39 +130,25 @@ final class FetchedKeys implements SigningKeySource {
                 .build();
     }
 
-    /** Returns the time until the next fetch. */
-    private synchronized Duration fetched(boolean applied) {
+    private synchronized void fetched(boolean applied) {
         fetching = false;
         lastNanos = System.nanoTime();
-        if (applied) {
-            backoff = FIRST_BACKOFF;
-            return refresh;
-        }
-        Duration wait = backoff;
+        schedule(applied ? refresh : backoff);
         Duration doubled = backoff.multipliedBy(2);
-        backoff = doubled.compareTo(MAX_BACKOFF) > 0 ? MAX_BACKOFF : doubled;
-        return wait;
+        backoff = applied ? FIRST_BACKOFF : doubled.compareTo(MAX_BACKOFF) > 0 ? MAX_BACKOFF : doubled;
     }
 
-    /** Replaces a fetch that is due later: there is one at a time. Called by the worker. */
-    private void schedule(Duration wait) {
+    /** Replaces a fetch that is due later: there is one at a time. False if there are to be no more. */
+    private synchronized boolean schedule(Duration wait) {
         if (due != null) {
             due.cancel(false);
         }
         try {
-            due = worker.schedule(this::fetchIfDue, wait.toMillis(), TimeUnit.MILLISECONDS);
+            due = worker.schedule(this::fetch, wait.toMillis(), TimeUnit.MILLISECONDS);
+            return true;
         } catch (RejectedExecutionException closed) {
             LOG.debug("keys of tokens are not fetched any more");
+            return false;
         }
-    }
-
-    private void fetchIfDue() {
-        synchronized (this) {
-            if (fetching) {
-                return;
-            }
-            fetching = true;
-        }
-        fetch();
     }
 }

@@ -3,7 +3,6 @@ package dev.isthmus.gateway.identity;
 import io.netty.util.concurrent.FastThreadLocal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.security.DigestException;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 
@@ -12,43 +11,16 @@ import java.security.NoSuchAlgorithmException;
  * since nobody can choose a digest.
  */
 record Sha256Digest(long a, long b, long c, long d) {
-    /** Length in bytes. */
-    static final int BYTES = 32;
-
-    private static final FastThreadLocal<Digester> DIGESTERS = new FastThreadLocal<>() {
+    private static final FastThreadLocal<MessageDigest> DIGESTS = new FastThreadLocal<>() {
         @Override
-        protected Digester initialValue() {
-            return new Digester();
+        protected MessageDigest initialValue() throws NoSuchAlgorithmException {
+            return MessageDigest.getInstance("SHA-256");
         }
     };
 
-    private static final class Digester {
-        private final MessageDigest digest = sha256();
-        private final byte[] bytes = new byte[BYTES];
-        private final ByteBuffer view = ByteBuffer.wrap(bytes);
-
-        private static MessageDigest sha256() {
-            try {
-                return MessageDigest.getInstance("SHA-256");
-            } catch (NoSuchAlgorithmException e) {
-                throw new IllegalStateException("every Java has SHA-256", e);
-            }
-        }
-
-        Sha256Digest of(byte[] text) {
-            try {
-                digest.update(text);
-                digest.digest(bytes, 0, BYTES);
-            } catch (DigestException e) {
-                throw new IllegalStateException("a SHA-256 has 32 bytes", e);
-            }
-            return new Sha256Digest(view.getLong(0), view.getLong(8), view.getLong(16), view.getLong(24));
-        }
-    }
-
     /** The digest of the text's UTF-8. */
     static Sha256Digest of(String text) {
-        return DIGESTERS.get().of(text.getBytes(StandardCharsets.UTF_8));
+        return fromBytes(DIGESTS.get().digest(text.getBytes(StandardCharsets.UTF_8)));
     }
 
     /** The digest with these bytes. */

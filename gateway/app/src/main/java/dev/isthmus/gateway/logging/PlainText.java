@@ -13,33 +13,23 @@ final class PlainText {
      * @param quoted whether the text stands in double quotes, so that those and backslashes are escaped, too
      */
     static void append(StringBuilder out, CharSequence text, boolean quoted) {
-        for (int i = 0; i < text.length(); i++) {
-            char c = text.charAt(i);
-            if (quoted && (c == '"' || c == '\\')) {
-                out.append('\\').append(c);
-            } else if (c == '\n') {
-                out.append("\\n");
-            } else if (c == '\r') {
-                out.append("\\r");
-            } else if (c == '\t') {
-                out.append("\\t");
-            } else if (Character.isHighSurrogate(c)
-                    && i + 1 < text.length()
-                    && Character.isLowSurrogate(text.charAt(i + 1))) {
-                int point = Character.toCodePoint(c, text.charAt(i + 1));
-                if (isUnsafe(Character.getType(point))) {
-                    escape(out, c);
-                    escape(out, text.charAt(i + 1));
-                } else {
-                    out.appendCodePoint(point);
+        text.codePoints().forEach(point -> {
+            switch (point) {
+                case '\n' -> out.append("\\n");
+                case '\r' -> out.append("\\r");
+                case '\t' -> out.append("\\t");
+                case '"', '\\' -> out.append(quoted ? "\\" : "").append((char) point);
+                default -> {
+                    if (isUnsafe(Character.getType(point))) {
+                        for (char half : Character.toChars(point)) {
+                            escape(out, half);
+                        }
+                    } else {
+                        out.appendCodePoint(point);
+                    }
                 }
-                i++;
-            } else if (isUnsafe(Character.getType(c))) {
-                escape(out, c);
-            } else {
-                out.append(c);
             }
-        }
+        });
     }
 
     private static boolean isUnsafe(int type) {

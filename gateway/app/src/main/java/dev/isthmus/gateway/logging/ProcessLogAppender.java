@@ -26,7 +26,9 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
 
     private static final int TICK_MILLIS = 500;
 
-    private final BlockingQueue<LogEntry> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
+    /** What the thread does, in order. */
+    private final BlockingQueue<Runnable> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
+
     private final RepetitionLimit repetitions;
     private final AtomicLong dropped = new AtomicLong();
     private final Supplier<PrintStream> out;
@@ -47,14 +49,6 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
         this.out = out;
         this.repetitions = repetitions;
         setName("process");
-    }
-
-    /** What the thread handles in order. */
-    private sealed interface LogEntry {
-        record QueuedLine(LogLine line) implements LogEntry {}
-
-        /** Counts down when all before it is written. */
-        record Flush(CountDownLatch done) implements LogEntry {}
     }
 
     /** The form of lines from here on. */
@@ -93,8 +87,7 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
     protected void append(ILoggingEvent event) {
         // Arguments may change later.
         event.prepareForDeferredProcessing();
-        if ((unlimited(event) || repetitions.admits(event))
-                && !waiting.offer(new LogEntry.QueuedLine(new LogLine(event, 0)))) {
+        if ((unlimited(event) || repetitions.admits(event)) && !waiting.offer(() -> write(new LogLine(event, 0)))) {
             dropped.incrementAndGet();
         }
     }
@@ -109,9 +102,9 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
         long tick = System.nanoTime();
         while (isStarted()) {
             try {
-                LogEntry next = waiting.poll(TICK_MILLIS, TimeUnit.MILLISECONDS);
+                Runnable next = waiting.poll(TICK_MILLIS, TimeUnit.MILLISECONDS);
                 if (next != null) {
-                    write(next);
+                    next.run();
                 }
                 long now = System.nanoTime();
                 if (now - tick >= TimeUnit.MILLISECONDS.toNanos(TICK_MILLIS)) {
@@ -124,13 +117,6 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
             } catch (RuntimeException fault) {
                 addError("a line could not be written", fault);
             }
-        }
-    }
-
-    private void write(LogEntry entry) {
-        switch (entry) {
-            case LogEntry.QueuedLine line -> write(line.line());
-            case LogEntry.Flush flush -> flush.done().countDown();
         }
     }
 
@@ -148,11 +134,11 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
         if (!isStarted() || Thread.currentThread() == thread) {
             return;
         }
-        repetitions.rest().forEach(line -> waiting.offer(new LogEntry.QueuedLine(line)));
+        repetitions.rest().forEach(line -> waiting.offer(() -> write(line)));
         CountDownLatch done = new CountDownLatch(1);
         try {
             long end = System.nanoTime() + timeout.toNanos();
-            if (waiting.offer(new LogEntry.Flush(done), timeout.toNanos(), TimeUnit.NANOSECONDS)) {
+            if (waiting.offer(done::countDown, timeout.toNanos(), TimeUnit.NANOSECONDS)) {
                 done.await(end - System.nanoTime(), TimeUnit.NANOSECONDS);
             }
         } catch (InterruptedException e) {

@@ -72,11 +72,6 @@ final class AdminClient implements AutoCloseable {
         return json(response);
     }
 
-    /** The text at a path. */
-    String text(String path) throws AdminException, InterruptedException {
-        return send(path, "GET").body();
-    }
-
     /** Does what the path says, and returns the response's document. */
     JsonNode post(String path) throws AdminException, InterruptedException {
         return json(send(path, "POST"));

@@ -1,12 +1,15 @@
 package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.settings.NearestName;
+import dev.isthmus.gateway.settings.Units;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
@@ -24,8 +27,6 @@ final class Arguments {
             .longOpt("help")
             .desc("Show this help message and exit.")
             .get();
-
-    private static final int MAX_PORT = 65_535;
 
     private final CommandLine line;
 
@@ -151,23 +152,40 @@ final class Arguments {
         }
     }
 
-    /** The option's value, as a port; null if it is absent. */
+    /** The option's value, one of the words that its help names; the first if it is absent. */
+    String word(Option option) throws UsageException {
+        List<String> words = List.of(option.getArgName().split("\\|"));
+        String text = text(option);
+        if (text != null && !words.contains(text)) {
+            throw new UsageException(CommandOptions.name(option) + ": one of " + String.join(", ", words)
+                    + " is expected, got '" + text + "'");
+        }
+        return text == null ? words.getFirst() : text;
+    }
+
+    /** The option's value, a number of at least 0; null if it is absent. */
     @Nullable
-    Integer port(Option option) throws UsageException {
+    Integer number(Option option, int min, int max) throws UsageException {
         String text = text(option);
         if (text == null) {
             return null;
         }
-        try {
-            int port = Integer.parseInt(text);
-            if (port >= 0 && port <= MAX_PORT) {
-                return port;
-            }
-        } catch (NumberFormatException e) {
-            // Reported below.
+        if (!text.matches("[0-9]{1,9}") || Integer.parseInt(text) < min || Integer.parseInt(text) > max) {
+            throw new UsageException(CommandOptions.name(option) + ": a number from " + min + " to " + max
+                    + " is expected, got '" + text + "'");
         }
-        throw new UsageException(
-                CommandOptions.name(option) + ": a number from 0 to " + MAX_PORT + " is expected, got '" + text + "'");
+        return Integer.valueOf(text);
+    }
+
+    /** The option's value, as a duration. */
+    Duration duration(Option option, String byDefault) throws UsageException {
+        String text = Objects.requireNonNullElse(text(option), byDefault);
+        Duration duration = Units.duration(text);
+        if (duration == null) {
+            throw new UsageException(CommandOptions.name(option) + ": a duration such as " + byDefault
+                    + " is expected, got '" + text + "'");
+        }
+        return duration;
     }
 
     /** The option's values of the form NAME=VALUE; the last of equal names is used. */

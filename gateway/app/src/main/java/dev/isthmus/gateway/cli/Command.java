@@ -6,29 +6,43 @@ import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
 
 /** A subcommand of {@code isthmus}. */
-interface Command {
+abstract class Command {
+    private final String name;
+    private final List<String> operands;
+    private final List<Option> options;
+    private final List<String> description;
 
-    String name();
-
-    /** The help text; its first line is used in lists. */
-    List<String> description();
-
-    /** The names of its operands, in order; those in brackets may be absent, one with ... may be given several times. */
-    default List<String> operands() {
-        return List.of();
+    /**
+     * Describes the command.
+     *
+     * @param operands their names, in order; those in brackets may be absent, one with ... may be given several times
+     * @param description the help text; its first line is used in lists
+     */
+    Command(String name, List<String> operands, List<Option> options, String... description) {
+        this.name = name;
+        this.operands = operands;
+        this.options = options;
+        this.description = List.of(description);
     }
 
-    /** The values that its first operand may have; empty if it may have any. */
-    default List<String> operandValues() {
-        return List.of();
+    final String name() {
+        return name;
     }
 
-    default List<Option> options() {
-        return List.of();
+    final List<String> description() {
+        return description;
+    }
+
+    final List<String> operands() {
+        return operands;
+    }
+
+    final List<Option> options() {
+        return options;
     }
 
     /** Whether the help omits it. */
-    default boolean hidden() {
+    boolean hidden() {
         return false;
     }
 
@@ -40,17 +54,12 @@ interface Command {
                 .orElse(null);
     }
 
-    /** The names of the commands that the help lists. */
-    static List<String> names(List<Command> commands) {
-        return commands.stream()
+    /** The message for a name that no command has. */
+    static String unknown(List<Command> commands, String name) {
+        List<String> names = commands.stream()
                 .filter(each -> !each.hidden())
                 .map(Command::name)
                 .toList();
-    }
-
-    /** The message for a name that no command has. */
-    static String unknown(List<Command> commands, String name) {
-        List<String> names = names(commands);
         return "one of " + String.join(", ", names) + " is expected, got '" + name + "'"
                 + NearestName.suggestion(name, names) + "; see isthmus help";
     }
@@ -61,5 +70,5 @@ interface Command {
      * @return the exit code
      * @throws UsageException for an invalid argument
      */
-    int run(Arguments arguments, Console console) throws Exception;
+    abstract int run(Arguments arguments, Console console) throws Exception;
 }

@@ -5,7 +5,6 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.net.URI;
 import java.net.URISyntaxException;
-import java.util.List;
 import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
 
@@ -15,16 +14,17 @@ final class CommandOptions {
 
     /** An option with a value. */
     static Option valued(String name, String value, String description) {
-        return valued(Option.builder(), name, value, description);
+        return valued(null, name, value, description);
     }
 
-    /** As {@link #valued(String, String, String)}, with a letter. */
-    static Option valued(String letter, String name, String value, String description) {
-        return valued(Option.builder(letter), name, value, description);
-    }
-
-    private static Option valued(Option.Builder option, String name, String value, String description) {
-        return option.longOpt(name).hasArg().argName(value).desc(description).get();
+    /** As {@link #valued(String, String, String)}, with a letter; null for none. */
+    static Option valued(@Nullable String letter, String name, String value, String description) {
+        return Option.builder(letter)
+                .longOpt(name)
+                .hasArg()
+                .argName(value)
+                .desc(description)
+                .get();
     }
 
     /** {@code --output} with one of these words, the first by default. */
@@ -32,48 +32,9 @@ final class CommandOptions {
         return valued("o", "output", String.join("|", words), description + " Default: " + words[0] + ".");
     }
 
-    /** The words of which an option has one; empty if it may have any value. */
-    static List<String> words(Option option) {
-        String name = option.getArgName();
-        return name == null || !name.contains("|") ? List.of() : List.of(name.split("\\|"));
-    }
-
     /** An option without a value. */
     static Option flag(String name, String description) {
         return Option.builder().longOpt(name).desc(description).get();
-    }
-
-    /**
-     * One of these words; the first if the option is absent.
-     *
-     * @throws UsageException if it is another one
-     */
-    static String word(Arguments arguments, Option option, String... words) throws UsageException {
-        String text = arguments.text(option);
-        if (text == null) {
-            return words[0];
-        }
-        if (!List.of(words).contains(text)) {
-            throw new UsageException(
-                    name(option) + ": one of " + String.join(", ", words) + " is expected, got '" + text + "'");
-        }
-        return text;
-    }
-
-    /**
-     * A number from 1.
-     *
-     * @throws UsageException if it is none
-     */
-    static int count(Arguments arguments, Option option, int byDefault, int max) throws UsageException {
-        String text = arguments.text(option);
-        if (text == null) {
-            return byDefault;
-        }
-        if (!text.matches("[0-9]{1,9}") || Integer.parseInt(text) < 1 || Integer.parseInt(text) > max) {
-            throw new UsageException(name(option) + ": a number from 1 to " + max + " is expected, got '" + text + "'");
-        }
-        return Integer.parseInt(text);
     }
 
     /**

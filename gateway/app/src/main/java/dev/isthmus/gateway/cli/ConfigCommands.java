@@ -26,13 +26,13 @@ final class ConfigCommands {
     private ConfigCommands() {}
 
     /** Writes to standard output, or reports the problems of a file. */
-    private abstract static class ConfigCommand extends NamedCommand {
+    private abstract static class ConfigCommand extends Command {
         ConfigCommand(String name, List<String> operands, List<Option> options, String... description) {
             super(name, operands, options, description);
         }
 
         @Override
-        public int run(Arguments arguments, Console console) throws UsageException {
+        int run(Arguments arguments, Console console) throws UsageException {
             try {
                 return run(arguments, console.out());
             } catch (ConfigException e) {
@@ -119,8 +119,7 @@ final class ConfigCommands {
             String model = arguments.operand(1);
             RouteExplanation.ExplainedCall call = new RouteExplanation.ExplainedCall(
                     model, arguments.text(VERSION), headers, arguments.pairs(PARAMETER));
-            boolean json =
-                    CommandOptions.word(arguments, OUTPUT, "text", "json").equals("json");
+            boolean json = arguments.word(OUTPUT).equals("json");
             GatewayConfig config = ConfigLoader.load(arguments.file(0));
             RouteExplanation explanation = new RouteExplanation(config, call);
             List<String> lines = new ArrayList<>(explanation.lines());

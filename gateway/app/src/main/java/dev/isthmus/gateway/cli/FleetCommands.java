@@ -1,8 +1,10 @@
 package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.StringJoiner;
@@ -347,6 +349,42 @@ final class FleetCommands {
 
         private static String percent(JsonNode share) {
             return String.format(Locale.ROOT, "%.4g %%", share.asDouble() * 100);
+        }
+    }
+
+    /** What became of a call, by its request id. */
+    static final class CallCommand extends RemoteCommand {
+        private static final String PATH = "/debug/calls/";
+
+        CallCommand() {
+            super(
+                    "call",
+                    List.of("REQUEST_ID"),
+                    "Says what became of a call: server, attempts, phases, error. Needs the admin token.",
+                    PATH,
+                    CallCommand::print);
+        }
+
+        @Override
+        JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
+            return admin.get(PATH + AdminClient.segment(arguments.operand(0)));
+        }
+
+        private static void print(JsonNode call, Console console) {
+            TextTable.print(
+                    console.out(),
+                    "FIELD=field, VALUE=value",
+                    call.properties().stream()
+                            .filter(field -> !field.getKey().equals("number"))
+                            .map(field -> JsonNodeFactory.instance
+                                    .objectNode()
+                                    .put("field", field.getKey())
+                                    .put("value", text(field.getValue())))
+                            .filter(row -> !row.path("value").asText().isEmpty()));
+        }
+
+        private static String text(JsonNode value) {
+            return value.isContainerNode() ? value.toString() : value.asText();
         }
     }
 }

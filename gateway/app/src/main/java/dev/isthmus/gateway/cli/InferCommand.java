@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.replay.InferReport;
 import dev.isthmus.gateway.replay.InferRun;
-import dev.isthmus.gateway.replay.InferSettings;
+import dev.isthmus.gateway.replay.InferRun.InferSettings;
 import dev.isthmus.gateway.replay.ServerConnection;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.oip.ModelRef;
@@ -22,7 +22,7 @@ import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
 
 /** Sends an inference request, once or many times. */
-final class InferCommand extends NamedCommand {
+final class InferCommand extends Command {
     private static final int FAILED = 1;
     private static final int MAX_COUNT = 1_000_000;
     private static final int MAX_CONCURRENCY = 10_000;
@@ -63,11 +63,11 @@ final class InferCommand extends NamedCommand {
     }
 
     @Override
-    public int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
-        boolean json = CommandOptions.word(arguments, OUTPUT, "text", "json").equals("json");
+    int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
+        boolean json = arguments.word(OUTPUT).equals("json");
         ServerConnection connection = connection(arguments);
         ModelRef model = CommandOptions.model("", arguments.operand(0));
-        int count = CommandOptions.count(arguments, COUNT, 1, MAX_COUNT);
+        int count = Objects.requireNonNullElse(arguments.number(COUNT, 1, MAX_COUNT), 1);
         Path file = arguments.file(FILE);
         String given = file == null ? null : ServerOptions.text(FILE, file);
         InferReport report;
@@ -113,7 +113,7 @@ final class InferCommand extends NamedCommand {
                 arguments.has(GRPC),
                 BinaryTensorData.AUTO,
                 headers(arguments),
-                CommandOptions.count(arguments, CONCURRENCY, 1, MAX_CONCURRENCY));
+                Objects.requireNonNullElse(arguments.number(CONCURRENCY, 1, MAX_CONCURRENCY), 1));
     }
 
     private static Map<String, String> headers(Arguments arguments) throws UsageException {

@@ -5,13 +5,12 @@ import dev.isthmus.gateway.net.FailureReason;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
-import java.util.function.Supplier;
 
 /** The command {@code isthmus}; without a subcommand it serves the embedded models. */
 public final class IsthmusCommand {
     static final int REFUSED = 2;
 
-    private static final List<Command> COMMANDS = List.of(
+    static final List<Command> COMMANDS = List.of(
             new ServeCommand(),
             new TrainingRun(Duration.ofSeconds(10)),
             new LocalProcessCommand(),
@@ -34,18 +33,14 @@ public final class IsthmusCommand {
             FleetCommands.shadows(),
             FleetCommands.drift(),
             FleetCommands.cache(),
-            new CallCommand(),
+            new FleetCommands.CallCommand(),
             FleetCommands.audit(),
             new LoggingCommand(),
-            new CompletionCommand(IsthmusCommand::commands),
-            new HelpCommand(IsthmusCommand::commands),
+            new CompletionCommand(),
+            new HelpCommand(),
             new VersionCommand());
 
     private IsthmusCommand() {}
-
-    private static List<Command> commands() {
-        return COMMANDS;
-    }
 
     /**
      * The entry point.
@@ -104,7 +99,7 @@ public final class IsthmusCommand {
     }
 
     /** Prints what was built from what, and which JVM runs it. */
-    static final class VersionCommand extends NamedCommand {
+    static final class VersionCommand extends Command {
         VersionCommand() {
             super(
                     "version",
@@ -114,7 +109,7 @@ public final class IsthmusCommand {
         }
 
         @Override
-        public int run(Arguments arguments, Console console) {
+        int run(Arguments arguments, Console console) {
             PrintWriter out = console.out();
             line(out, "version", Version.current());
             line(out, "commit", Version.commit());
@@ -130,34 +125,24 @@ public final class IsthmusCommand {
     }
 
     /** Prints the help, in general or of one command. */
-    static final class HelpCommand extends NamedCommand {
-        private final Supplier<List<Command>> all;
-
-        /** @param all every command, this one included */
-        HelpCommand(Supplier<List<Command>> all) {
+    static final class HelpCommand extends Command {
+        HelpCommand() {
             super(
                     "help",
                     List.of("[COMMAND]"),
                     List.of(),
                     "Prints this help, or that of a command: isthmus help serve.");
-            this.all = all;
         }
 
         @Override
-        public List<String> operandValues() {
-            return Command.names(all.get());
-        }
-
-        @Override
-        public int run(Arguments arguments, Console console) throws UsageException {
-            List<Command> commands = all.get();
+        int run(Arguments arguments, Console console) throws UsageException {
             if (arguments.operands() == 0) {
-                HelpText.of(commands, console.out());
+                HelpText.of(COMMANDS, console.out());
                 return 0;
             }
-            Command command = Command.named(commands, arguments.operand(0));
+            Command command = Command.named(COMMANDS, arguments.operand(0));
             if (command == null) {
-                throw new UsageException(Command.unknown(commands, arguments.operand(0)));
+                throw new UsageException(Command.unknown(COMMANDS, arguments.operand(0)));
             }
             HelpText.of(command, console.out());
             return 0;

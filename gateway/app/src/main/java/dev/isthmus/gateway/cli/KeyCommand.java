@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /** Makes an API key. */
-final class KeyCommand extends NamedCommand {
+final class KeyCommand extends Command {
     /** Lets scanners for secrets find it. */
     private static final String PREFIX = "isthmus_";
 
@@ -35,7 +35,7 @@ final class KeyCommand extends NamedCommand {
     }
 
     @Override
-    public int run(Arguments arguments, Console console) throws UsageException {
+    int run(Arguments arguments, Console console) throws UsageException {
         String name = arguments.operand(0);
         if (!ApiKeyFile.isName(name)) {
             throw new UsageException(

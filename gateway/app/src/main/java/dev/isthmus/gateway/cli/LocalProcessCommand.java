@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * Standard input is open as long as the other gateway lives and needs it. Signals are left to that one, which gets those
  * of a terminal too, and finishes its calls first.
  */
-final class LocalProcessCommand extends NamedCommand {
+final class LocalProcessCommand extends Command {
     /** Longer than models may take to end at a shutdown. */
     private static final Duration END = Duration.ofSeconds(25);
 
@@ -32,12 +32,12 @@ final class LocalProcessCommand extends NamedCommand {
     }
 
     @Override
-    public boolean hidden() {
+    boolean hidden() {
         return true;
     }
 
     @Override
-    public int run(Arguments arguments, Console console) throws Exception {
+    int run(Arguments arguments, Console console) throws Exception {
         ProcessFolder folder = ProcessFolder.ofThisProcess();
         if (folder == null) {
             throw new UsageException("it is started by a gateway with 'local: {process: own}'");

@@ -6,7 +6,7 @@ import java.util.function.BiConsumer;
 import org.apache.commons.cli.Option;
 
 /** A command that asks the admin address of a running gateway for a document and prints it. */
-class RemoteCommand extends NamedCommand {
+class RemoteCommand extends Command {
     private final String path;
     private final BiConsumer<JsonNode, Console> print;
 
@@ -44,7 +44,7 @@ class RemoteCommand extends NamedCommand {
     }
 
     @Override
-    public final int run(Arguments arguments, Console console) throws Exception {
+    final int run(Arguments arguments, Console console) throws Exception {
         RemoteOptions options = RemoteOptions.of(arguments);
         try (AdminClient admin = new AdminClient(options)) {
             JsonNode document = document(admin, arguments);

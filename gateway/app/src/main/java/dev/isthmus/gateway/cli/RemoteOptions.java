@@ -20,12 +20,11 @@ import org.jspecify.annotations.Nullable;
 record RemoteOptions(
         URI admin, @Nullable String token, @Nullable Path authority, boolean json) {
     private static final String DEFAULT_ADMIN = "http://127.0.0.1:9901";
-    private static final String TABLE = "table";
     private static final String JSON = "json";
 
     private static final Option ADMIN = CommandOptions.valued(
             "admin", "URL", "Admin address of the gateway, HOST:PORT or a URL; default " + DEFAULT_ADMIN + ".");
-    private static final Option OUTPUT = CommandOptions.output("Form of the output.", TABLE, JSON);
+    private static final Option OUTPUT = CommandOptions.output("Form of the output.", "table", JSON);
 
     /** The options of every command that asks a running gateway, and further ones. */
     static List<Option> with(Option... further) {
@@ -36,11 +35,10 @@ record RemoteOptions(
 
     /** @throws UsageException if a value is not what is expected */
     static RemoteOptions of(Arguments arguments) throws UsageException {
-        String output = CommandOptions.word(arguments, OUTPUT, TABLE, JSON);
         return new RemoteOptions(
                 CommandOptions.server(ADMIN, Objects.requireNonNullElse(arguments.text(ADMIN), DEFAULT_ADMIN)),
                 ServerOptions.token(arguments),
                 arguments.file(ServerOptions.AUTHORITY),
-                output.equals(JSON));
+                arguments.word(OUTPUT).equals(JSON));
     }
 }

@@ -15,10 +15,11 @@ import java.nio.file.Files;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.apache.commons.cli.Option;
 
 /** Sends the requests of a payload log again. */
-final class ReplayCommand extends NamedCommand {
+final class ReplayCommand extends Command {
     private static final int DIFFERENT = 1;
     private static final int MAX_CONCURRENCY = 10_000;
     private static final double MAX_RATE = 1_000_000;
@@ -67,9 +68,9 @@ final class ReplayCommand extends NamedCommand {
     }
 
     @Override
-    public int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
+    int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
         ReplaySettings settings = settings(arguments);
-        boolean json = CommandOptions.word(arguments, OUTPUT, "text", "json").equals("json");
+        boolean json = arguments.word(OUTPUT).equals("json");
         ReplayReport report;
         try {
             report = ReplayRun.of(settings);
@@ -107,13 +108,14 @@ final class ReplayCommand extends NamedCommand {
                 CommandOptions.server(TO, arguments.text(TO)),
                 arguments.file(ServerOptions.AUTHORITY),
                 arguments.has(GRPC),
-                switch (CommandOptions.word(arguments, FORM, "auto", "json", "binary")) {
+                switch (arguments.word(FORM)) {
                     case "json" -> BinaryTensorData.FALSE;
                     case "binary" -> BinaryTensorData.TRUE;
                     default -> BinaryTensorData.AUTO;
                 },
                 arguments.pairs(HEADER),
-                CommandOptions.count(arguments, CONCURRENCY, rate > 0 ? OPEN_CONCURRENCY : 1, MAX_CONCURRENCY));
+                Objects.requireNonNullElse(
+                        arguments.number(CONCURRENCY, 1, MAX_CONCURRENCY), rate > 0 ? OPEN_CONCURRENCY : 1));
         return new ReplaySettings(
                 arguments.file(0),
                 connection,

@@ -4,7 +4,7 @@ import java.util.List;
 import org.apache.commons.cli.Option;
 
 /** Runs the gateway until the process is stopped. */
-final class ServeCommand extends NamedCommand {
+final class ServeCommand extends Command {
     private static final Option CONFIG = CommandOptions.valued(
             "c",
             "config",
@@ -18,17 +18,22 @@ final class ServeCommand extends NamedCommand {
     private static final Option UNWATCHED = CommandOptions.flag(
             "no-watch", "Do not reload the configuration when its files change; SIGHUP still does.");
 
+    private static final int MAX_PORT = 65_535;
+
     ServeCommand() {
         super("serve", List.of(), List.of(CONFIG, PORT, HOST, UNWATCHED), "Runs the gateway.");
     }
 
     @Override
-    public int run(Arguments arguments, Console console) throws UsageException {
+    int run(Arguments arguments, Console console) throws UsageException {
         return serving(arguments).run(console);
     }
 
     static GatewayProcess serving(Arguments arguments) throws UsageException {
         return new GatewayProcess(
-                arguments.files(CONFIG), arguments.text(HOST), arguments.port(PORT), !arguments.has(UNWATCHED));
+                arguments.files(CONFIG),
+                arguments.text(HOST),
+                arguments.number(PORT, 0, MAX_PORT),
+                !arguments.has(UNWATCHED));
     }
 }

@@ -11,11 +11,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import org.apache.commons.cli.Option;
 
 /** Shows the traffic of a running gateway, by model and by server. */
-final class TopCommand extends NamedCommand {
+final class TopCommand extends Command {
     private static final Option ONCE =
             CommandOptions.flag("once", "Print the rates of one interval and end, as without a terminal.");
     private static final Option INTERVAL =
@@ -31,9 +30,9 @@ final class TopCommand extends NamedCommand {
     }
 
     @Override
-    public int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
+    int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
         RemoteOptions options = RemoteOptions.of(arguments);
-        Duration interval = interval(arguments);
+        Duration interval = arguments.duration(INTERVAL, "2s");
         try (AdminClient admin = new AdminClient(options)) {
             FleetSample first = sample(admin);
             if (console.terminal().getAsBoolean() && !arguments.has(ONCE) && !options.json()) {
@@ -53,15 +52,6 @@ final class TopCommand extends NamedCommand {
             console.err().println("isthmus top: " + e.getMessage());
             return 1;
         }
-    }
-
-    private static Duration interval(Arguments arguments) throws UsageException {
-        String text = Objects.requireNonNullElse(arguments.text(INTERVAL), "2s");
-        Duration interval = Units.duration(text);
-        if (interval == null) {
-            throw new UsageException("--interval: a duration such as 2s is expected, got '" + text + "'");
-        }
-        return interval;
     }
 
     private static FleetSample sample(AdminClient admin) throws AdminException, InterruptedException {

@@ -14,7 +14,7 @@ import java.util.List;
  * Starts the gateway on free loopback ports, sends requests of all kinds and exits: the training run for the JDK's AOT
  * cache.
  */
-final class TrainingRun extends NamedCommand {
+final class TrainingRun extends Command {
     private static final String CONFIG = """
             listeners: [{host: 127.0.0.1, port: 0}]
             health: {warm_up: 0s}
@@ -42,12 +42,12 @@ final class TrainingRun extends NamedCommand {
     }
 
     @Override
-    public boolean hidden() {
+    boolean hidden() {
         return true;
     }
 
     @Override
-    public int run(Arguments arguments, Console console) throws Exception {
+    int run(Arguments arguments, Console console) throws Exception {
         Path file = Files.createTempFile("isthmus-train", ".yaml");
         try {
             Files.writeString(file, CONFIG + (LocalBackend.available() ? EMBEDDED : REMOTE));

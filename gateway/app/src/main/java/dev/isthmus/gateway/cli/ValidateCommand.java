@@ -9,36 +9,37 @@ import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigProblem;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.TimeoutHints;
-import dev.isthmus.gateway.settings.Units;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.oip.OipException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.stream.Collectors;
 import org.apache.commons.cli.Option;
 
 /** Checks a configuration, and with {@code --probe} the servers that it names. */
-final class ValidateCommand implements Command {
+final class ValidateCommand extends Command {
     private static final int NOT_GOOD = 1;
 
     private static final Option PROBE = CommandOptions.flag(
             "probe", "Also ask every server whether it is ready, what it is, and how it describes the models.");
     private static final Option TIMEOUT =
             CommandOptions.valued("timeout", "TIME", "With --probe: how long servers may take; default 10s.");
-    private static final String[] FORMS = {"text", "json", "sarif", "github", "gitlab"};
     private static final Option OUTPUT = CommandOptions.output(
             "Form of the output: sarif for code scanning, github for annotations of a workflow, gitlab for a code "
                     + "quality report.",
-            FORMS);
+            "text",
+            "json",
+            "sarif",
+            "github",
+            "gitlab");
 
     /**
      * What is checked, and how the result is printed.
      *
      * @param files with their folders
-     * @param form one of {@link #FORMS}
+     * @param form as {@link #OUTPUT} has them
      */
     private record Validation(List<Path> files, String form, Console console) {
         String name() {
@@ -69,34 +70,21 @@ final class ValidateCommand implements Command {
         }
     }
 
-    @Override
-    public String name() {
-        return "validate";
-    }
-
-    @Override
-    public List<String> description() {
-        return List.of(
+    ValidateCommand() {
+        super(
+                "validate",
+                List.of("FILE..."),
+                List.of(PROBE, TIMEOUT, OUTPUT),
                 "Checks a configuration file; with --probe also the servers that it names.",
                 "Several files, and the files *.yaml of folders, are one configuration.",
                 "Exit status: 0 good, 1 a server or model is not there or replicas disagree, 2 the file is refused.");
     }
 
     @Override
-    public List<String> operands() {
-        return List.of("FILE...");
-    }
-
-    @Override
-    public List<Option> options() {
-        return List.of(PROBE, TIMEOUT, OUTPUT);
-    }
-
-    @Override
-    public int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
-        String form = CommandOptions.word(arguments, OUTPUT, FORMS);
+    int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
+        String form = arguments.word(OUTPUT);
         Validation validation = new Validation(arguments.files(), form, console);
-        Duration timeout = timeout(arguments);
+        Duration timeout = arguments.duration(TIMEOUT, "10s");
         GatewayConfig config;
         try {
             config = ConfigLoader.load(validation.files());
@@ -115,15 +103,6 @@ final class ValidateCommand implements Command {
             return 0;
         }
         return probe(validation, config, timeout);
-    }
-
-    private static Duration timeout(Arguments arguments) throws UsageException {
-        String text = Objects.requireNonNullElse(arguments.text(TIMEOUT), "10s");
-        Duration timeout = Units.duration(text);
-        if (timeout == null) {
-            throw new UsageException("--timeout: a duration such as 10s is expected, got '" + text + "'");
-        }
-        return timeout;
     }
 
     private static void refused(Validation validation, List<ConfigProblem> problems) {

@@ -21,7 +21,7 @@ import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
 
 /** Asks a gateway what would be wrong with an inference request. */
-final class ValidateRequestCommand extends NamedCommand {
+final class ValidateRequestCommand extends Command {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final int INVALID = 1;
@@ -45,8 +45,8 @@ final class ValidateRequestCommand extends NamedCommand {
     }
 
     @Override
-    public int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
-        boolean json = CommandOptions.word(arguments, OUTPUT, "text", "json").equals("json");
+    int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
+        boolean json = arguments.word(OUTPUT).equals("json");
         ModelRef model = CommandOptions.model("", arguments.operand(0));
         Path file = arguments.file(FILE);
         if (file == null) {

@@ -4,19 +4,47 @@ import dev.isthmus.gateway.openapi.ExampleRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.rest.RestBody;
+import dev.isthmus.transcoder.rest.RestRequest;
+import io.netty.buffer.Unpooled;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.Semaphore;
 
-/** Sends one inference request a number of times, from as many virtual threads as requests are sent at a time. */
+/** Sends one inference request a number of times, each in a virtual thread, of which a few run at a time. */
 public final class InferRun {
     private static final long MAX_ELEMENTS = 1_000_000;
 
     private final InferSettings settings;
     private final ReplayClient client;
     private final InferReport report;
-    private final AtomicInteger started = new AtomicInteger();
+
+    /**
+     * One inference request that is sent a number of times.
+     *
+     * @param request its body, as JSON
+     * @param count how often it is sent
+     */
+    public record InferSettings(ServerConnection connection, ModelRef model, String request, int count) {
+
+        /**
+         * Checks the request.
+         *
+         * @throws dev.isthmus.oip.OipException INVALID_ARGUMENT if it is not valid
+         */
+        public void check() {
+            decoded().request().release();
+        }
+
+        /** The decoded request, owned by the caller. */
+        RestRequest decoded() {
+            return ReplayClient.decoded(
+                    model,
+                    Unpooled.wrappedBuffer(request.getBytes(StandardCharsets.UTF_8)),
+                    RestBody.ALL_JSON,
+                    RecordedEvent.LIMITS);
+        }
+    }
 
     private InferRun(InferSettings settings, ReplayClient client) {
         this.settings = settings;
@@ -58,32 +86,28 @@ public final class InferRun {
     }
 
     private void sendAll() throws InterruptedException {
-        List<Thread> senders = new ArrayList<>();
-        for (int i = 0; i < Math.min(settings.count(), settings.connection().concurrency()); i++) {
-            senders.add(Thread.ofVirtual().start(this::send));
-        }
-        for (Thread sender : senders) {
-            sender.join();
-        }
-    }
-
-    private void send() {
-        try {
-            while (started.getAndIncrement() < settings.count()) {
+        int most = settings.connection().concurrency();
+        Semaphore permits = new Semaphore(most);
+        for (int i = 0; i < settings.count(); i++) {
+            permits.acquire();
+            Thread.ofVirtual().start(() -> {
                 exchange();
-            }
-        } catch (InterruptedException never) {
-            Thread.currentThread().interrupt();
+                permits.release();
+            });
         }
+        permits.acquire(most);
     }
 
-    private void exchange() throws InterruptedException {
+    private void exchange() {
         long from = System.nanoTime();
         InferResponse response;
         try {
             response = client.infer(settings.decoded(), settings.model());
         } catch (OipException failure) {
             report.failed(failure);
+            return;
+        } catch (InterruptedException never) {
+            Thread.currentThread().interrupt();
             return;
         }
         report.answered(response, System.nanoTime() - from);

@@ -208,7 +208,7 @@ public final class RouteExplanation {
         fallback(model, decision);
         model.rates().forEach(rate -> lines.add(rate(rate)));
         if (!model.rates().isEmpty()) {
-            lines.add(SharingDescription.of(config.shared()));
+            lines.add(sharing(config.shared()));
         }
         if (model.batching() != null) {
             lines.add(batching(model.batching()));
@@ -397,6 +397,24 @@ public final class RouteExplanation {
                 + ", in bursts of up to " + Units.written(rate.burst()) + "; more are rejected with 429";
     }
 
+    /**
+     * Who counts the calls of a model with rates.
+     *
+     * @param shared null if gateways share nothing
+     */
+    private static String sharing(@Nullable SharedConfig shared) {
+        if (shared == null) {
+            return "rates: counted by each gateway alone";
+        }
+        return "rates: counted by all gateways together, in " + shared.servers() + "; if it fails or is slow, "
+                + switch (shared.onFailure()) {
+                    case LOCAL -> "by each gateway alone";
+                    case OPEN -> "not at all";
+                    case CLOSED -> "calls are rejected with 503";
+                }
+                + ", until it has answered in time for " + Units.written(shared.recovery());
+    }
+
     /** An upstream without servers: it has a name, and fails all calls. */
     record UnconnectedUpstream(String name) implements Upstream {
 
@@ -414,24 +432,5 @@ public final class RouteExplanation {
 
         @Override
         public void close() {}
-    }
-
-    /** Describes in text who counts the calls of a model with rates. */
-    static final class SharingDescription {
-        private SharingDescription() {}
-
-        /** @param shared null if gateways share nothing */
-        static String of(@Nullable SharedConfig shared) {
-            if (shared == null) {
-                return "rates: counted by each gateway alone";
-            }
-            return "rates: counted by all gateways together, in " + shared.servers() + "; if it fails or is slow, "
-                    + switch (shared.onFailure()) {
-                        case LOCAL -> "by each gateway alone";
-                        case OPEN -> "not at all";
-                        case CLOSED -> "calls are rejected with 503";
-                    }
-                    + ", until it has answered in time for " + Units.written(shared.recovery());
-        }
     }
 }

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * A request as commands for a shell, and as a program. Values of headers are not in them: they are read from variables
@@ -160,16 +161,9 @@ final class RequestCommands {
     }
 
     private String headers(String option) {
-        StringBuilder all = new StringBuilder();
-        variables(request)
-                .forEach((name, variable) -> all.append(' ')
-                        .append(option)
-                        .append(' ')
-                        .append(quoted(name + ": "))
-                        .append("\"$")
-                        .append(variable)
-                        .append('"'));
-        return all.toString();
+        return variables(request).entrySet().stream()
+                .map(each -> " " + option + " " + quoted(each.getKey() + ": ") + "\"$" + each.getValue() + "\"")
+                .collect(Collectors.joining());
     }
 
     /** The variables with the values of headers, by the headers' names. */

@@ -1,19 +1,17 @@
 package dev.isthmus.gateway.tryit;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import dev.isthmus.gateway.tryit.TryItRequest.RequestForm;
 import dev.isthmus.oip.DataType;
 import java.net.URI;
 import java.util.Locale;
-import java.util.Map;
+import java.util.stream.Collectors;
 
 /** A request as a Python program with tritonclient. */
 final class TritonclientProgram {
     private final TryItRequest request;
     private final URI url;
     private final boolean grpc;
-    private final StringBuilder text = new StringBuilder();
 
     TritonclientProgram(TryItRequest request, URI url) {
         this.request = request;
@@ -22,39 +20,40 @@ final class TritonclientProgram {
     }
 
     String text() {
-        Map<String, String> headers = RequestCommands.variables(request);
-        if (!headers.isEmpty() || url.getScheme().equals("https")) {
-            line("import os");
-        }
-        if (request.inputs().stream().anyMatch(input -> input.type() == DataType.BF16)) {
-            line("import ml_dtypes");
-        }
-        line("import numpy as np");
-        line("import tritonclient." + (grpc ? "grpc" : "http") + " as triton");
-        line("");
-        line("client = triton.InferenceServerClient(" + quoted(url.getAuthority()) + tls() + ")");
-        line("inputs = []");
-        request.inputs().forEach(this::input);
-        StringBuilder arguments = new StringBuilder(quoted(request.model().name())).append(", inputs");
-        if (!request.model().version().isEmpty()) {
-            arguments.append(", model_version=").append(quoted(request.model().version()));
-        }
-        if (!headers.isEmpty()) {
-            StringBuilder fields = new StringBuilder();
-            headers.forEach((name, variable) -> fields.append(fields.isEmpty() ? "" : ", ")
-                    .append(quoted(name) + ": os.environ[" + quoted(variable) + "]"));
-            arguments.append(", headers={").append(fields).append('}');
-        }
-        line("result = client.infer(" + arguments + ")");
-        line(
-                grpc
-                        ? "for output in result.get_response().outputs:"
-                        : "for output in result.get_response()[\"outputs\"]:");
-        line(
-                grpc
-                        ? "    print(output.name, result.as_numpy(output.name))"
-                        : "    print(output[\"name\"], result.as_numpy(output[\"name\"]))");
-        return text.toString();
+        boolean environment = !request.headers().isEmpty() || url.getScheme().equals("https");
+        boolean bfloats = request.inputs().stream().anyMatch(input -> input.type() == DataType.BF16);
+        return (environment ? "import os\n" : "")
+                + (bfloats ? "import ml_dtypes\n" : "")
+                + """
+                import numpy as np
+                import tritonclient.%s as triton
+
+                client = triton.InferenceServerClient(%s%s)
+                inputs = []
+                %sresult = client.infer(%s)
+                """.formatted(
+                                grpc ? "grpc" : "http",
+                                quoted(url.getAuthority()),
+                                tls(),
+                                request.inputs().stream().map(this::input).collect(Collectors.joining()),
+                                arguments())
+                + (grpc ? """
+                        for output in result.get_response().outputs:
+                            print(output.name, result.as_numpy(output.name))
+                        """ : """
+                        for output in result.get_response()["outputs"]:
+                            print(output["name"], result.as_numpy(output["name"]))
+                        """);
+    }
+
+    private String arguments() {
+        String version = request.model().version();
+        String headers = RequestCommands.variables(request).entrySet().stream()
+                .map(each -> quoted(each.getKey()) + ": os.environ[" + quoted(each.getValue()) + "]")
+                .collect(Collectors.joining(", "));
+        return quoted(request.model().name()) + ", inputs"
+                + (version.isEmpty() ? "" : ", model_version=" + quoted(version))
+                + (headers.isEmpty() ? "" : ", headers={" + headers + "}");
     }
 
     private String tls() {
@@ -66,44 +65,41 @@ final class TritonclientProgram {
                 : ", ssl=True, ssl_options={\"ca_certs\": os.environ[\"CA_FILE\"]}";
     }
 
-    private void input(TryItInput input) {
+    private String input(TryItInput input) {
         String shape = input.shape().toList().toString();
-        line("tensor = triton.InferInput(" + quoted(input.name()) + ", " + shape + ", "
-                + quoted(input.type().name()) + ")");
         // tritonclient cannot write half floats as JSON.
         boolean json = request.form() == RequestForm.JSON && !request.hasHalfFloats();
-        line("tensor.set_data_from_numpy(" + array(input, shape) + (json ? ", binary_data=False" : "") + ")");
-        line("inputs.append(tensor)");
+        return """
+                tensor = triton.InferInput(%s, %s, %s)
+                tensor.set_data_from_numpy(%s%s)
+                inputs.append(tensor)
+                """.formatted(
+                        quoted(input.name()),
+                        shape,
+                        quoted(input.type().name()),
+                        array(input, shape),
+                        json ? ", binary_data=False" : "");
     }
 
     private static String array(TryItInput input, String shape) {
         if (input.data() == null && input.type() != DataType.BYTES) {
             return "np.zeros(" + shape + ", " + type(input.type()) + ")";
         }
-        StringBuilder values = new StringBuilder();
-        append(input.json().path("data"), input.type(), values);
+        String values = values(input.json().path("data"), input.type());
         return "np.array(" + values + ", " + type(input.type()) + ").reshape(" + shape + ")";
     }
 
-    private static void append(JsonNode value, DataType type, StringBuilder into) {
-        if (value instanceof ArrayNode array) {
-            into.append('[');
-            String separator = "";
-            for (JsonNode each : array) {
-                into.append(separator);
-                append(each, type, into);
-                separator = ", ";
-            }
-            into.append(']');
-        } else if (value.isBoolean()) {
-            into.append(value.asBoolean() ? "True" : "False");
-        } else if (type == DataType.BYTES) {
-            into.append(quoted(value.asText())).append(".encode()");
-        } else if (value.isNull()) {
-            into.append("np.nan");
-        } else {
-            into.append(value.isTextual() ? "float(" + quoted(value.asText()) + ")" : value.asText());
+    private static String values(JsonNode value, DataType type) {
+        if (value.isArray()) {
+            return value.valueStream().map(each -> values(each, type)).collect(Collectors.joining(", ", "[", "]"));
         }
+        if (value.isBoolean()) {
+            return value.asBoolean() ? "True" : "False";
+        }
+        if (type == DataType.BYTES) {
+            return quoted(value.asText()) + ".encode()";
+        }
+        return value.isNull() ? "np.nan" : value.isTextual() ? "float(" + quoted(value.asText()) + ")" : value.asText();
     }
 
     private static String type(DataType type) {
@@ -117,10 +113,6 @@ final class TritonclientProgram {
             case FP64 -> "np.float64";
             case BYTES -> "np.object_";
         };
-    }
-
-    private void line(String code) {
-        text.append(code).append('\n');
     }
 
     /** A string of JSON is one of Python. */

@@ -148,7 +148,7 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
 
     private void queue(PayloadEvent event) {
         if (!combines()) {
-            log.add(event);
+            log.add(new QueuedEvent(event));
         } else if (event.kind() == PayloadKind.REQUEST) {
             discard(requestEvent);
             requestEvent = event;
@@ -168,14 +168,14 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
 
     private void discard(@Nullable PayloadEvent event) {
         if (event != null) {
-            log.discard(event);
+            log.discard(new QueuedEvent(event));
         }
     }
 
     /** The call has ended: its event is complete if request and response are one. Idempotent. */
     final void finish() {
         if (requestEvent != null && !full) {
-            log.add(new CombinedEvent(requestEvent, responseEvent));
+            log.add(new QueuedEvent(requestEvent, responseEvent, true));
         } else {
             discard(requestEvent);
             discard(responseEvent);

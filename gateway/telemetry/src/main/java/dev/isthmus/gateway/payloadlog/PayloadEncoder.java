@@ -68,27 +68,24 @@ final class PayloadEncoder {
 
     /** The encoded event (taken). */
     CloudEvent encode(QueuedEvent queued) {
-        return switch (queued) {
-            case PayloadEvent event -> single(event);
-            case CombinedEvent event -> combined(event);
-        };
-    }
-
-    private CloudEvent combined(CombinedEvent event) {
-        PayloadEvent last = event.response();
+        if (!queued.combined()) {
+            return encode(queued.event());
+        }
+        PayloadEvent last = queued.response();
         CloudEvent request;
         try {
-            request = single(event.request());
+            request = encode(queued.event());
         } catch (RuntimeException | OutOfMemoryError fault) {
             if (last != null) {
                 last.release();
             }
             throw fault;
         }
-        return CombinedEncoding.of(COMBINED, request, last == null ? null : single(last));
+        return CombinedEncoding.of(COMBINED, request, last == null ? null : encode(last));
     }
 
-    private CloudEvent single(PayloadEvent event) {
+    /** The encoded event (taken). */
+    CloudEvent encode(PayloadEvent event) {
         Map<String, String> attributes = attributes(event);
         return switch (event.payload()) {
             case EventPayload.FailureText error ->

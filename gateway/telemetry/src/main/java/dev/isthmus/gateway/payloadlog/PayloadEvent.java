@@ -29,8 +29,7 @@ record PayloadEvent(
         @Nullable ErrorCode code,
         EventPayload payload,
         long bytes,
-        long held)
-        implements QueuedEvent {
+        long held) {
 
     /**
      * What all events of a call have in common.
@@ -89,8 +88,7 @@ record PayloadEvent(
     }
 
     /** Releases the message or body. */
-    @Override
-    public void release() {
+    void release() {
         switch (payload) {
             case EventPayload.Message(InferMessage message) -> message.release();
             case EventPayload.OpaqueBody body -> body.bytes().release();

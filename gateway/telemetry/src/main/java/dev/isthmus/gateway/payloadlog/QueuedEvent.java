@@ -1,11 +1,27 @@
 package dev.isthmus.gateway.payloadlog;
 
-/** An event that waits to be encoded. Owns its payloads. */
-sealed interface QueuedEvent permits PayloadEvent, CombinedEvent {
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An event that waits to be encoded: a request, a response, or a request with its response. Owns its payloads.
+ *
+ * @param response if the two are combined; null if there is none
+ */
+record QueuedEvent(PayloadEvent event, @Nullable PayloadEvent response, boolean combined) {
+    /** A request or a response. */
+    QueuedEvent(PayloadEvent event) {
+        this(event, null, false);
+    }
 
     /** Bytes that are reserved for its payloads. */
-    long held();
+    long held() {
+        return event.held() + (response == null ? 0 : response.held());
+    }
 
-    /** Releases the payloads. */
-    void release();
+    void release() {
+        event.release();
+        if (response != null) {
+            response.release();
+        }
+    }
 }

@@ -274,15 +274,13 @@ class PayloadEncoderTest {
     @Test
     void requestAndResponse_canBeOneEvent() throws IOException {
         CloudEvent event = encoder(Map.of("form", PayloadForm.BINARY))
-                .encode(new CombinedEvent(
+                .encode(new QueuedEvent(
                         event(
                                 PayloadKind.REQUEST,
                                 null,
                                 new EventPayload.Message(protobufRequest(Samples.ALL.getFirst()))),
-                        event(
-                                PayloadKind.RESPONSE,
-                                ErrorCode.NOT_FOUND,
-                                new EventPayload.FailureText("no \"m\"", ""))));
+                        event(PayloadKind.RESPONSE, ErrorCode.NOT_FOUND, new EventPayload.FailureText("no \"m\"", "")),
+                        true));
         assertThat(event.attributes())
                 .containsEntry("type", "dev.isthmus.serving.inference")
                 .containsEntry("id", "id-1")
@@ -306,20 +304,23 @@ class PayloadEncoderTest {
     void combinedEvent_saysWhatIsMissing_andWhere() throws IOException {
         OmittedPayload omit = new OmittedPayload(Set.of("IN"), Set.of());
         CloudEvent event = encoder(Map.of("omit", omit))
-                .encode(new CombinedEvent(
+                .encode(new QueuedEvent(
                         event(
                                 PayloadKind.REQUEST,
                                 null,
                                 new EventPayload.Message(protobufRequest(Samples.ALL.getFirst()))),
-                        event(PayloadKind.RESPONSE, null, new EventPayload.Missing(MissingData.SIZE))));
+                        event(PayloadKind.RESPONSE, null, new EventPayload.Missing(MissingData.SIZE)),
+                        true));
         assertThat(event.attributes())
                 .containsEntry("tensorsomitted", "request")
                 .containsEntry("responseomitted", "size")
                 .doesNotContainKeys("dataomitted", "requestomitted");
         assertThat(text(event)).isEqualTo("{\"request\":{\"id\":\"i\",\"inputs\":[]}}");
         CloudEvent alone = encoder(Map.of())
-                .encode(new CombinedEvent(
-                        event(PayloadKind.REQUEST, null, new EventPayload.Missing(MissingData.INCOMPLETE)), null));
+                .encode(new QueuedEvent(
+                        event(PayloadKind.REQUEST, null, new EventPayload.Missing(MissingData.INCOMPLETE)),
+                        null,
+                        true));
         assertThat(alone.attributes()).containsEntry("requestomitted", "incomplete");
         assertThat(text(alone)).isEqualTo("{}");
     }

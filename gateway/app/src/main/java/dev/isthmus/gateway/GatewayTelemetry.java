@@ -8,16 +8,17 @@ import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.diagnosis.CallLookup;
 import dev.isthmus.gateway.diagnosis.LiveCalls;
 import dev.isthmus.gateway.diagnosis.ServerErrors;
+import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.logging.LoggingPages;
 import dev.isthmus.gateway.logging.ProcessLog;
 import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.metrics.CallMetrics;
-import dev.isthmus.gateway.metrics.MetricsExports;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.payloadlog.ReloadablePayloadLog;
 import dev.isthmus.gateway.settings.BuiltInLayer;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LoggingConfig;
+import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
 import dev.isthmus.gateway.tryit.CallTimelines;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -36,7 +37,7 @@ final class GatewayTelemetry implements AutoCloseable {
     private final CallTimelines timelines = new CallTimelines();
     private final @Nullable ProcessLog log = ProcessLog.ofProcess().orElse(null);
     private final ReloadablePayloadLog payloadLog;
-    private final MetricsExports exports;
+    private final Reloadable<OtlpConfig, ?> exports;
 
     /** Reports nothing but metrics until it is configured. */
     GatewayTelemetry(ProcessMetrics metrics) {
@@ -46,7 +47,7 @@ final class GatewayTelemetry implements AutoCloseable {
         access = new AccessMetrics(meters);
         accessLog = new ReloadableAccessLog(meters);
         payloadLog = new ReloadablePayloadLog(meters);
-        exports = new MetricsExports(metrics);
+        exports = metrics.exports();
     }
 
     /** Applies a configuration; calls that end from here on are reported as it says. May block. */

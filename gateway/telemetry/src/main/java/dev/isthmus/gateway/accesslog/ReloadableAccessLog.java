@@ -9,17 +9,9 @@ import io.micrometer.core.instrument.MeterRegistry;
 
 /** The access log of the current configuration; logs nothing if none is configured. Thread-safe. */
 public final class ReloadableAccessLog extends Reloadable<AccessLogConfig, AccessLog> implements Layer {
-    private final MeterRegistry meters;
-
     /** Logs nothing until it is configured. */
     public ReloadableAccessLog(MeterRegistry meters) {
-        super(false);
-        this.meters = meters;
-    }
-
-    @Override
-    protected AccessLog started(AccessLogConfig config) {
-        return new AccessLog(config, meters);
+        super(false, config -> new AccessLog(config, meters));
     }
 
     @Override

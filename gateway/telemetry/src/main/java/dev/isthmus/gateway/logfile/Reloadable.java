@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.logfile;
 
 import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,8 +10,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <C> its settings
  */
-public abstract class Reloadable<C, T extends Reloadable.Replaced> implements AutoCloseable {
+public class Reloadable<C, T extends Reloadable.Replaced> implements AutoCloseable {
     private final boolean overlaps;
+    private final Function<C, T> start;
     // Guarded by this.
     private @Nullable C settings;
     private volatile @Nullable T current;
@@ -22,13 +24,16 @@ public abstract class Reloadable<C, T extends Reloadable.Replaced> implements Au
         void close();
     }
 
-    /** @param overlaps whether the next one may start before the previous one has ended: not if they have one file */
-    protected Reloadable(boolean overlaps) {
+    /**
+     * There is none yet.
+     *
+     * @param overlaps whether the next one may start before the previous one has ended: not if they have one file
+     * @param start starts one
+     */
+    public Reloadable(boolean overlaps, Function<C, T> start) {
         this.overlaps = overlaps;
+        this.start = start;
     }
-
-    /** Starts one. */
-    protected abstract T started(C config);
 
     /** The one that is in use; null if none is configured. */
     protected final @Nullable T current() {
@@ -45,7 +50,7 @@ public abstract class Reloadable<C, T extends Reloadable.Replaced> implements Au
             current = null;
             before.close();
         }
-        current = config == null ? null : started(config);
+        current = config == null ? null : start.apply(config);
         settings = config;
         if (before != null && overlaps) {
             before.close();

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
+import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
 import io.micrometer.core.instrument.Clock;
@@ -85,9 +86,10 @@ public final class ProcessMetrics implements AutoCloseable {
         return registry;
     }
 
-    /** Begins to send all metrics to a collector. */
-    OtlpExport export(OtlpConfig config) {
-        return new OtlpExport(config, registry.getPrometheusRegistry()::scrape, registry, version);
+    /** What sends all metrics to a collector, as the current configuration says; nothing until it is configured. */
+    public Reloadable<OtlpConfig, ?> exports() {
+        return new Reloadable<>(
+                false, config -> new OtlpExport(config, registry.getPrometheusRegistry()::scrape, registry, version));
     }
 
     /** Exemplars on buckets only: Prometheus 2.42, which is Debian's, refuses all metrics if a count has one. */

@@ -20,20 +20,26 @@ import org.jspecify.annotations.Nullable;
 public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, PayloadLog> implements Layer {
     private static final Slot<LoggedPayloads> LOGGED = new Slot<>();
 
-    private final MeterRegistry registry;
-    private @Nullable PayloadMeters meters;
-
     /** Logs nothing until it is configured. */
     public ReloadablePayloadLog(MeterRegistry meters) {
-        super(false);
-        registry = meters;
+        super(false, new PayloadLogs(meters)::start);
     }
 
-    @Override
-    protected PayloadLog started(PayloadLogConfig config) {
-        PayloadMeters shared = meters == null ? new PayloadMeters(registry) : meters;
-        meters = shared;
-        return new PayloadLog(config, shared, () -> ThreadLocalRandom.current().nextDouble());
+    /** The logs of the configurations, one after the other: they have the same meters, from the first one on. */
+    private static final class PayloadLogs {
+        private final MeterRegistry registry;
+        private @Nullable PayloadMeters meters;
+
+        PayloadLogs(MeterRegistry registry) {
+            this.registry = registry;
+        }
+
+        PayloadLog start(PayloadLogConfig config) {
+            PayloadMeters shared = meters == null ? new PayloadMeters(registry) : meters;
+            meters = shared;
+            return new PayloadLog(
+                    config, shared, () -> ThreadLocalRandom.current().nextDouble());
+        }
     }
 
     @Override

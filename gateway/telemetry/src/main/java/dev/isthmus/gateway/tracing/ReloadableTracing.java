@@ -11,18 +11,13 @@ import org.jspecify.annotations.Nullable;
 
 /** The traces of the current configuration; traces nothing if none are configured. Thread-safe. */
 public final class ReloadableTracing extends Reloadable<CallTracer.TracerSettings, CallTracer> implements Layer {
-    private final MeterRegistry meters;
-    private final String version;
-
     /**
      * Traces nothing until it is configured.
      *
      * @param version of the gateway
      */
     public ReloadableTracing(MeterRegistry meters, String version) {
-        super(true);
-        this.meters = meters;
-        this.version = version;
+        super(true, settings -> new CallTracer(settings, version, meters));
     }
 
     /**
@@ -32,11 +27,6 @@ public final class ReloadableTracing extends Reloadable<CallTracer.TracerSetting
      */
     public void configure(@Nullable TracingConfig config, HeaderAllowList forwarded) {
         configure(config == null ? null : new CallTracer.TracerSettings(config, forwarded));
-    }
-
-    @Override
-    protected CallTracer started(CallTracer.TracerSettings settings) {
-        return new CallTracer(settings, version, meters);
     }
 
     @Override

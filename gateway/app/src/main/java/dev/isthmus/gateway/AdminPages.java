@@ -7,6 +7,8 @@ import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.admin.RouteAccess;
+import dev.isthmus.gateway.audit.AuditedChange;
+import dev.isthmus.gateway.cache.ResponseCaches;
 import dev.isthmus.gateway.console.ConfigurationPage;
 import dev.isthmus.gateway.console.ConsolePages;
 import dev.isthmus.gateway.console.MeterIndex;
@@ -24,12 +26,17 @@ import dev.isthmus.gateway.peers.PeerSummary;
 import dev.isthmus.gateway.peers.PeerSummary.PeerRamp;
 import dev.isthmus.gateway.problems.GatewaySnapshot;
 import dev.isthmus.gateway.problems.ProblemReport;
+import dev.isthmus.gateway.ramp.RampReport;
+import dev.isthmus.gateway.ramp.RampState;
+import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.ConfigDocument;
 import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.gateway.tryit.TryItPages;
+import dev.isthmus.oip.ModelRef;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -38,6 +45,7 @@ import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -283,6 +291,69 @@ final class AdminPages {
                 document.put("problems", rejected.problems());
                 return AdminResponse.json(rejected.invalid() ? 422 : 409, document);
             }
+        }
+    }
+
+    /** What operators see of the caches, and do to them: {@code /cache/MODEL/purge}. */
+    record CacheActions(ResponseCaches caches, RoutingTable routes) {
+        private static final String PATH = "/cache/MODEL/purge";
+        private static final String PURGE = "/purge";
+
+        AdminResponse show() {
+            return AdminResponse.json(200, caches.document());
+        }
+
+        AdminResponse purge(AdminRequest request) {
+            String path = request.tail();
+            if (!path.endsWith(PURGE) || path.length() == PURGE.length()) {
+                return AdminResponse.error(404, "expected " + PATH);
+            }
+            String model = path.substring(0, path.length() - PURGE.length());
+            long purged = caches.purge(routes.purgedNames(ModelRef.of(model)));
+            if (purged == 0 && !caches.has(model)) {
+                return AdminResponse.error(404, "no cache has responses of a model '" + model + "'");
+            }
+            return AdminResponse.json(200, Map.of("model", model, "purged", purged))
+                    .changed(AuditedChange.done("cache purge", model, purged + " responses", "0 responses"));
+        }
+    }
+
+    /** What operators do to ramps: {@code /ramps/MODEL/pause}, resume, restart or rollback. */
+    record RampActions(Ramps ramps) {
+
+        AdminResponse steer(AdminRequest request) {
+            String path = request.tail();
+            int slash = path.lastIndexOf('/');
+            String model = slash < 0 ? path : path.substring(0, slash);
+            String action = path.substring(slash + 1);
+            String before = state(model);
+            switch (action) {
+                case "pause" -> ramps.pause(model);
+                case "resume" -> ramps.resume(model);
+                case "restart" -> ramps.restart(model);
+                case "rollback" -> ramps.rollBack(model);
+                default -> {
+                    return AdminResponse.error(
+                            404, "expected /ramps/MODEL/ followed by pause, resume, restart or rollback");
+                }
+            }
+            return AdminResponse.json(200, ramps.document())
+                    .changed(AuditedChange.done("ramp " + action, model, before, state(model)));
+        }
+
+        private String state(String model) {
+            return ramps.reports().stream()
+                    .filter(each -> each.model().equals(model))
+                    .findFirst()
+                    .map(RampActions::text)
+                    .orElse("");
+        }
+
+        private static String text(RampReport ramp) {
+            String share = String.format(Locale.ROOT, "%.4g %%", ramp.share() * 100);
+            return ramp.state() == RampState.ROLLED_BACK
+                    ? ramp.state().label()
+                    : ramp.state().label() + " at " + share + " of " + ramp.arm();
         }
     }
 }

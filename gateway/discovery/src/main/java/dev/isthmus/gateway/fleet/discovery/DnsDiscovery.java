@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.fleet.discovery;
 
 import dev.isthmus.gateway.fleet.Discovery;
+import dev.isthmus.gateway.fleet.discovery.NameLookup.TimeToLive;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.ServerAddress;
 import io.netty.bootstrap.Bootstrap;

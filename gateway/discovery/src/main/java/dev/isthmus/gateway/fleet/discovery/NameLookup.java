@@ -8,12 +8,15 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.CorruptedFrameException;
 import io.netty.handler.codec.dns.DefaultDnsQuestion;
 import io.netty.handler.codec.dns.DefaultDnsRecordDecoder;
 import io.netty.handler.codec.dns.DnsRawRecord;
 import io.netty.handler.codec.dns.DnsRecord;
 import io.netty.handler.codec.dns.DnsRecordType;
+import io.netty.resolver.dns.DefaultDnsCache;
+import io.netty.resolver.dns.DnsCacheEntry;
 import io.netty.resolver.dns.DnsNameResolver;
 import io.netty.util.NetUtil;
 import io.netty.util.ReferenceCountUtil;
@@ -248,6 +251,41 @@ final class NameLookup {
             int port = content.readUnsignedShort();
             String target = DefaultDnsRecordDecoder.decodeName(content);
             return new ServiceRecord(priority, port, target.substring(0, target.length() - 1));
+        }
+    }
+
+    /**
+     * Records the shortest TTL of the records used by one look-up. Takes the place of the resolver's cache, which shows it
+     * the TTLs, and caches nothing. Used on one event loop.
+     */
+    static final class TimeToLive extends DefaultDnsCache {
+        private static final long UNLIMITED = Long.MAX_VALUE;
+
+        private long seconds = UNLIMITED;
+
+        TimeToLive() {
+            super(0, 0, 0);
+        }
+
+        /** A new look-up begins. */
+        void reset() {
+            seconds = UNLIMITED;
+        }
+
+        /** {@link Long#MAX_VALUE} if no record was used, as for a name in the hosts file. */
+        long seconds() {
+            return seconds;
+        }
+
+        void seen(long timeToLive) {
+            seconds = Math.min(seconds, timeToLive);
+        }
+
+        @Override
+        public DnsCacheEntry cache(
+                String hostname, DnsRecord[] additionals, InetAddress address, long originalTtl, EventLoop loop) {
+            seen(originalTtl);
+            return super.cache(hostname, additionals, address, originalTtl, loop);
         }
     }
 }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.fleet.kserve;
 
 import dev.isthmus.gateway.fleet.kserve.InferenceService.Canary;
+import dev.isthmus.gateway.fleet.kserve.InferenceService.Predictor;
 import dev.isthmus.gateway.settings.DiscoverConfig.KServeConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet.discovery;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.fleet.discovery.TritonMetrics.PrometheusText;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;

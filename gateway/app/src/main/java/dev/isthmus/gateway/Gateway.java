@@ -2,7 +2,7 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
-import dev.isthmus.gateway.audit.AuditActor;
+import dev.isthmus.gateway.audit.AuditLog.AuditActor;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.GatewayState;
 import dev.isthmus.gateway.catalogue.Catalogue;

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.audit.AuditedChange;
+import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
 import dev.isthmus.gateway.net.FailureReason;
-import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.reload.ReloadResult.LastReload;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.Counter;

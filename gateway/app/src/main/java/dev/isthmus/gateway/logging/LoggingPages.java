@@ -5,7 +5,7 @@ import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.RouteAccess;
-import dev.isthmus.gateway.audit.AuditedChange;
+import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
 import dev.isthmus.gateway.settings.LogArea;
 import dev.isthmus.gateway.settings.LogLevel;
 import dev.isthmus.gateway.settings.Units;

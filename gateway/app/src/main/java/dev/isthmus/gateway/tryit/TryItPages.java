@@ -6,7 +6,7 @@ import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.RouteAccess;
-import dev.isthmus.gateway.audit.AuditedChange;
+import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.Operation;

@@ -1,12 +1,16 @@
 package dev.isthmus.gateway.admin;
 
 import dev.isthmus.gateway.net.RequestTarget;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.OidcConfig;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpVersion;
+import io.netty.util.NetUtil;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -72,5 +76,83 @@ record AdminAccess(AdminHosts hosts) {
             }
         }
         return false;
+    }
+
+    /**
+     * The hosts that a request may name. A page in an operator's browser can resolve its own name to the admin address (DNS
+     * rebinding) to read responses; its requests still carry that name.
+     *
+     * @param loopback whether the listener's address is loopback; only loopback addresses are accepted then
+     */
+    record AdminHosts(AdminConfig config, boolean loopback) {
+        private static final String ANY = "*";
+        private static final int MAX_PORT_DIGITS = 5;
+
+        /** @param authority a host, optionally with any port */
+        boolean accepts(String authority) {
+            if (config.allowedHosts().contains(ANY)) {
+                return true;
+            }
+            String host = host(authority);
+            if (host == null) {
+                return false;
+            }
+            InetAddress literal = address(host);
+            return literal == null ? acceptsName(host) : acceptsAddress(literal);
+        }
+
+        private boolean acceptsName(String name) {
+            return name.equals("localhost")
+                    || name.equals(normal(config.host()))
+                    || config.allowedHosts().stream().anyMatch(allowed -> matches(normal(allowed), name));
+        }
+
+        private boolean acceptsAddress(InetAddress address) {
+            return !loopback
+                    || address.isLoopbackAddress()
+                    || address.equals(address(config.host()))
+                    || config.allowedHosts().stream().anyMatch(allowed -> address.equals(address(allowed)));
+        }
+
+        private static boolean matches(String allowed, String name) {
+            return allowed.startsWith("*.") ? name.endsWith(allowed.substring(1)) : name.equals(allowed);
+        }
+
+        /** The accepted hosts, for error messages. */
+        String expected() {
+            String addresses = loopback ? "a loopback address" : "an IP address";
+            String named = address(config.host()) == null ? ", '" + config.host() + "'" : "";
+            return "localhost, " + addresses + named + " or a host of admin.allowed_hosts";
+        }
+
+        /** The host of an authority in lower case without a trailing dot; null if it is malformed. */
+        private static @Nullable String host(String authority) {
+            int end = authority.startsWith("[") ? authority.indexOf(']') + 1 : authority.indexOf(':');
+            int to = end < 0 ? authority.length() : end;
+            String port = authority.substring(to);
+            boolean wellFormed = port.isEmpty()
+                    || (port.charAt(0) == ':'
+                            && port.length() <= MAX_PORT_DIGITS + 1
+                            && port.chars().skip(1).allMatch(c -> c >= '0' && c <= '9'));
+            if (!wellFormed || to == 0) {
+                return null;
+            }
+            return authority.startsWith("[") ? authority.substring(1, to - 1) : normal(authority.substring(0, to));
+        }
+
+        private static String normal(String name) {
+            String lower = name.toLowerCase(Locale.ROOT);
+            return lower.endsWith(".") ? lower.substring(0, lower.length() - 1) : lower;
+        }
+
+        /** The address of an IP literal; null for anything else. Never queries DNS. */
+        private static @Nullable InetAddress address(String host) {
+            byte[] bytes = NetUtil.createByteArrayFromIpAddressString(host);
+            try {
+                return bytes == null ? null : InetAddress.getByAddress(bytes);
+            } catch (UnknownHostException never) {
+                return null;
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.admin;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
-import dev.isthmus.gateway.audit.AuditedChange;
+import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -1,16 +1,27 @@
 package dev.isthmus.gateway.admin;
 
-import dev.isthmus.gateway.audit.AuditActor.ActorKind;
+import dev.isthmus.gateway.admin.AdminAccess.AdminHosts;
+import dev.isthmus.gateway.admin.AdminRoutes.AdminRoute;
 import dev.isthmus.gateway.audit.AuditLog;
+import dev.isthmus.gateway.audit.AuditLog.AuditActor.ActorKind;
+import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
+import dev.isthmus.gateway.http1.FieldSection;
+import dev.isthmus.gateway.http1.HeadLimits;
+import dev.isthmus.gateway.http1.Http1Parser.ParserEvent;
+import dev.isthmus.gateway.http1.Http1Request;
+import dev.isthmus.gateway.http1.RequestParser;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.net.AcceptFailures;
 import dev.isthmus.gateway.net.ListenAddress;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.tls.ServerTls;
 import dev.isthmus.gateway.tls.TlsRegistry;
+import dev.isthmus.oip.OipException;
 import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
@@ -18,19 +29,32 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.handler.codec.ByteToMessageDecoder;
+import io.netty.handler.codec.DecoderResult;
+import io.netty.handler.codec.http.DefaultHttpContent;
+import io.netty.handler.codec.http.DefaultHttpRequest;
+import io.netty.handler.codec.http.DefaultLastHttpContent;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.codec.http.HttpObjectAggregator;
+import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseEncoder;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.timeout.ReadTimeoutHandler;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The admin listener. */
 public final class AdminServer implements AutoCloseable {
@@ -208,6 +232,113 @@ public final class AdminServer implements AutoCloseable {
                             limit,
                             by.equals(ALL) ? null : ActorKind.valueOf(by.toUpperCase(Locale.ROOT)),
                             outcome.equals(ALL) ? null : outcome.equals(DONE)));
+        }
+    }
+
+    /** Reads requests by the same grammar as those of the gateway's clients. The first malformed one is the last. */
+    static final class AdminRequestDecoder extends ByteToMessageDecoder {
+        private static final HeadLimits LIMITS = new HeadLimits("request line", 8 * 1024, 16 * 1024, 100);
+        private static final int MAX_PART = 64 * 1024;
+
+        private final RequestParser parser = new RequestParser(LIMITS, MAX_PART);
+        private boolean inBody;
+
+        @Override
+        protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) {
+            try {
+                ParserEvent event = parser.next(in);
+                switch (event) {
+                    case MORE -> {}
+                    case FOREIGN -> ctx.close();
+                    case HEAD -> out.add(request(parser.request()));
+                    case CONTENT -> out.add(content(parser.content()));
+                    case END -> out.add(LastHttpContent.EMPTY_LAST_CONTENT);
+                }
+                if (event == ParserEvent.HEAD && parser.ended()) {
+                    out.add(LastHttpContent.EMPTY_LAST_CONTENT);
+                }
+                inBody = parser.begun() && (inBody || event == ParserEvent.HEAD);
+            } catch (OipException malformed) {
+                in.skipBytes(in.readableBytes());
+                HttpObject refused = inBody
+                        ? new DefaultLastHttpContent()
+                        : new DefaultHttpRequest(HttpVersion.HTTP_1_0, HttpMethod.GET, "/");
+                refused.setDecoderResult(DecoderResult.failure(malformed));
+                out.add(refused);
+            }
+        }
+
+        private static HttpRequest request(Http1Request head) {
+            HttpRequest request = new DefaultHttpRequest(
+                    head.http10() ? HttpVersion.HTTP_1_0 : HttpVersion.HTTP_1_1,
+                    HttpMethod.valueOf(head.method()),
+                    head.target());
+            FieldSection fields = head.fields();
+            for (int i = 0; i < fields.size(); i++) {
+                request.headers().add(fields.name(i), fields.value(i));
+            }
+            return request;
+        }
+
+        /** @param part taken */
+        private HttpObject content(ByteBuf part) {
+            return parser.ended() ? new DefaultLastHttpContent(part) : new DefaultHttpContent(part);
+        }
+    }
+
+    /** Serves requests: checks who sends them and what their role allows, and records what they change. Thread-safe. */
+    record RequestRunner(AdminSessions sessions, AuditLog audit) {
+        private static final Logger LOG = LoggerFactory.getLogger(RequestRunner.class);
+        private static final int ERROR = 400;
+
+        /** Serves a request. May block. */
+        AdminResponse run(AdminRoute route, AdminRequest request, boolean changes) {
+            try {
+                if (!sessions.isNeeded(route.access())) {
+                    return route.handler().apply(request);
+                }
+                return run(route, request, sessions.require(request, changes));
+            } catch (OipException refused) {
+                return AdminResponse.error(refused.code().httpStatus(), refused.message());
+            } catch (RuntimeException fault) {
+                LOG.atError()
+                        .addMarker(RepeatingLogEvent.MARKER)
+                        .setCause(fault)
+                        .log("internal error in a request to the admin address; please report it");
+                return AdminResponse.error(500, "internal error");
+            }
+        }
+
+        private AdminResponse run(AdminRoute route, AdminRequest request, Operator operator) {
+            try {
+                AdminSessions.requireRole(operator, route.access());
+                AdminResponse response = route.handler().apply(request);
+                record(route, request, operator, response);
+                return response;
+            } catch (OipException refused) {
+                refused(route, request, operator, refused.message());
+                throw refused;
+            } catch (RuntimeException fault) {
+                refused(route, request, operator, "internal error");
+                throw fault;
+            }
+        }
+
+        private void record(AdminRoute route, AdminRequest request, Operator operator, AdminResponse response) {
+            AuditedChange change = response.change();
+            if (change != null) {
+                audit.record(operator.actor(request), change);
+            } else if (response.status() >= ERROR) {
+                refused(route, request, operator, "status " + response.status());
+            } else if (!route.audited().isEmpty()) {
+                audit.record(operator.actor(request), AuditedChange.done(route.audited(), request.tail(), "", ""));
+            }
+        }
+
+        private void refused(AdminRoute route, AdminRequest request, Operator operator, String reason) {
+            if (!route.audited().isEmpty()) {
+                audit.record(operator.actor(request), AuditedChange.refused(route.audited(), request.tail(), reason));
+            }
         }
     }
 }

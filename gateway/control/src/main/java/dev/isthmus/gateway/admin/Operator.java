@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.admin;
 
-import dev.isthmus.gateway.audit.AuditActor;
+import dev.isthmus.gateway.audit.AuditLog.AuditActor;
 import dev.isthmus.gateway.settings.AdminConfig.AdminRole;
 import io.netty.util.NetUtil;
 import java.net.InetSocketAddress;

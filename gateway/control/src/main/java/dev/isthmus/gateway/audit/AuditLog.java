@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.audit;
 
-import dev.isthmus.gateway.audit.AuditActor.ActorKind;
+import dev.isthmus.gateway.audit.AuditLog.AuditActor.ActorKind;
+import dev.isthmus.gateway.net.Labelled;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
@@ -116,5 +117,67 @@ public final class AuditLog {
                         .map(Entry::document)
                         .toList());
         return document;
+    }
+
+    /**
+     * Who did something.
+     *
+     * @param kind how it is known who did it
+     * @param name the name of an admin token or of a caller; empty for a caller that is not identified
+     * @param role of the admin token; empty for others
+     * @param issuer the provider of OpenID Connect that knows the operator by this name; empty for others
+     * @param origin the address that it was asked from; of the process, what made it act
+     */
+    public record AuditActor(ActorKind kind, String name, String role, String issuer, String origin) {
+
+        /** How it is known who did something. */
+        public enum ActorKind implements Labelled {
+            /** By the token of a request to the admin address, or the login of its session. */
+            OPERATOR,
+            /** By the credential of a call through a listener. */
+            CALLER,
+            /** The gateway did it by itself. */
+            PROCESS
+        }
+
+        /** The gateway itself, because of this: "SIGHUP", "a changed file". */
+        public static AuditActor process(String cause) {
+            return new AuditActor(ActorKind.PROCESS, "isthmus", "", "", cause);
+        }
+    }
+
+    /**
+     * What was done.
+     *
+     * @param action in a few words: "ramp rollback", "reload"
+     * @param subject what it was done to; empty for the gateway
+     * @param before its state before; empty if it is not known
+     * @param after its state afterwards; empty if it is not known
+     * @param failure why it was refused or failed; empty if it was done
+     */
+    public record AuditedChange(String action, String subject, String before, String after, String failure) {
+        private static final int MAX_TEXT = 500;
+
+        public AuditedChange {
+            action = cut(action);
+            subject = cut(subject);
+            before = cut(before);
+            after = cut(after);
+            failure = cut(failure);
+        }
+
+        /** A change that was made. */
+        public static AuditedChange done(String action, String subject, String before, String after) {
+            return new AuditedChange(action, subject, before, after, "");
+        }
+
+        /** A change that was not made. */
+        public static AuditedChange refused(String action, String subject, String reason) {
+            return new AuditedChange(action, subject, "", "", reason);
+        }
+
+        private static String cut(String text) {
+            return text.length() > MAX_TEXT ? text.substring(0, MAX_TEXT) : text;
+        }
     }
 }

@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.audit;
 
-import dev.isthmus.gateway.audit.AuditActor.ActorKind;
+import dev.isthmus.gateway.audit.AuditLog.AuditActor;
+import dev.isthmus.gateway.audit.AuditLog.AuditActor.ActorKind;
+import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.catalogue.FleetReport.ModelReport;
 import dev.isthmus.gateway.catalogue.FleetReport.ReplicaReport;
 import dev.isthmus.gateway.catalogue.FleetReport.ServerReport;
+import dev.isthmus.gateway.catalogue.MergedModel.Drift;
 import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.Target;

@@ -12,6 +12,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
@@ -103,5 +104,36 @@ public final class ConsoleFiles {
                 .with("cross-origin-resource-policy", "same-origin")
                 .with("referrer-policy", "no-referrer")
                 .with("x-frame-options", "DENY");
+    }
+
+    /** The pages of the console, in the order of its navigation. */
+    enum ConsolePage {
+        OVERVIEW("Overview"),
+        MODELS("Models"),
+        SERVERS("Servers"),
+        /** Only with peers. */
+        GATEWAYS("Gateways"),
+        TRAFFIC("Traffic"),
+        CANARY("Canary"),
+        TRY("Try it"),
+        CONFIGURATION("Configuration"),
+        LIVE("Live"),
+        AUDIT("Audit");
+
+        private final String id = name().toLowerCase(Locale.ROOT);
+        private final String title;
+
+        ConsolePage(String title) {
+            this.title = title;
+        }
+
+        /** Its address after {@code #/}, and the name of its module. */
+        String id() {
+            return id;
+        }
+
+        String title() {
+            return title;
+        }
     }
 }

@@ -11,8 +11,10 @@ import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.console.FleetReading.MeterKey;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.reload.LastReload;
+import dev.isthmus.gateway.reload.ReloadResult.LastReload;
+import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.settings.AdminConfig;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Arrays;
 import java.util.Collection;
@@ -164,4 +166,13 @@ public final class ConsolePages {
             return Map.of("all", servers.size(), "ready", ready, "fleet_ready", catalogue.ready());
         }
     }
+
+    /**
+     * The configuration in effect and what was made from it.
+     *
+     * @param generation 1 at the start
+     * @param loadedNanos when it was loaded, on the scale of {@link System#nanoTime()}
+     */
+    public record RunningConfiguration(
+            long generation, long loadedNanos, GatewayConfig config, RoutingTable routes, Catalogue catalogue) {}
 }

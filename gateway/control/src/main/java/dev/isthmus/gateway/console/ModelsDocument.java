@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.console;
 
 import dev.isthmus.gateway.catalogue.IndexEntry;
+import dev.isthmus.gateway.console.ConsolePages.RunningConfiguration;
 import dev.isthmus.gateway.console.ModelsDocument.ListedModel;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.RequestAttributes;

@@ -1,15 +1,20 @@
 package dev.isthmus.gateway.diagnosis;
 
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.oip.ModelRef;
 import io.netty.channel.EventLoop;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /** The last calls that one page shows: a ring for each event loop, so that no loop waits for another. Thread-safe. */
@@ -95,5 +100,100 @@ final class CallView {
                 "calls",
                 calls.stream().limit(MAX_CALLS).map(EndedCall::document).toList());
         return document;
+    }
+
+    /**
+     * The last calls of one event loop. If there are many, only the first of each tenth of a second are kept, and failed
+     * ones apart from the others. Written on the loop, read on any thread.
+     */
+    static final class CallRing {
+        static final int SIZE = 256;
+        /** Calls of each kind that are kept in a tenth of a second. */
+        static final int KEPT = 10;
+
+        private static final long WINDOW_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+        private final AtomicReferenceArray<@Nullable EndedCall> last = new AtomicReferenceArray<>(SIZE);
+        private int next;
+        private long windowNanos;
+        private int failed;
+        private int others;
+        private volatile long seen;
+        private volatile long kept;
+
+        /** Counts a call; whether it is to be added. */
+        @SuppressWarnings("NonAtomicVolatileUpdate") // only the loop writes
+        boolean admits(boolean failure, long now) {
+            seen++;
+            if (now - windowNanos >= WINDOW_NANOS || seen == 1) {
+                windowNanos = now;
+                failed = 0;
+                others = 0;
+            }
+            return failure ? failed++ < KEPT : others++ < KEPT;
+        }
+
+        @SuppressWarnings("NonAtomicVolatileUpdate") // only the loop writes
+        void add(EndedCall call) {
+            kept++;
+            last.set(next, call);
+            next = (next + 1) % SIZE;
+        }
+
+        /** All calls, those that are not kept included. */
+        long seen() {
+            return seen;
+        }
+
+        /** The calls that were added. */
+        long kept() {
+            return kept;
+        }
+
+        /** Adds the calls after this number. */
+        void copyTo(List<EndedCall> calls, long after) {
+            for (int i = 0; i < SIZE; i++) {
+                EndedCall call = last.get(i);
+                if (call != null && call.number() > after) {
+                    calls.add(call);
+                }
+            }
+        }
+    }
+
+    /**
+     * Which calls a view has.
+     *
+     * @param model part of a name of the model: as the client, the configuration or the server has it; empty for all
+     * @param server part of the upstream's name or the server's address; empty for all
+     * @param failed only calls that failed
+     * @param slowerNanos only calls that took longer
+     */
+    record CallFilter(String model, String server, boolean failed, long slowerNanos) {
+
+        CallFilter {
+            model = model.toLowerCase(Locale.ROOT);
+            server = server.toLowerCase(Locale.ROOT);
+        }
+
+        boolean matches(CallContext call) {
+            return (!failed || call.code() != null)
+                    && call.totalNanos() >= slowerNanos
+                    && (model.isEmpty() || matchesModel(call))
+                    && (server.isEmpty() || has(call.upstream(), server) || has(call.server(), server));
+        }
+
+        private boolean matchesModel(CallContext call) {
+            Operation operation = call.operation();
+            ModelRef requested = operation == null ? null : operation.requestedModel();
+            ModelRef served = call.served();
+            return has(call.route(), model)
+                    || (requested != null && has(requested.name(), model))
+                    || (served != null && has(served.name(), model));
+        }
+
+        private static boolean has(String text, String part) {
+            return text.toLowerCase(Locale.ROOT).contains(part);
+        }
     }
 }

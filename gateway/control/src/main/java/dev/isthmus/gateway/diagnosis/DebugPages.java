@@ -5,10 +5,13 @@ import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.RouteAccess;
-import dev.isthmus.gateway.audit.AuditedChange;
+import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.net.ConnectionDescription;
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionSide;
 import dev.isthmus.gateway.net.ConnectionTable;
+import dev.isthmus.gateway.net.ConnectionTable.ConnectionPage;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBufAllocator;
@@ -16,16 +19,28 @@ import io.netty.buffer.PoolArenaMetric;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.PooledByteBufAllocatorMetric;
 import io.netty.util.internal.PlatformDependent;
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryUsage;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.text.ParseException;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import javax.management.JMException;
 import javax.management.ObjectName;
+import jdk.jfr.Configuration;
+import jdk.jfr.Recording;
 
 /** The routes below {@code /debug}, which always need the token. */
 public final class DebugPages {
@@ -162,6 +177,183 @@ public final class DebugPages {
                 arenas.add(arena);
             }
             direct.put("arenas", arenas);
+        }
+    }
+
+    /** The open connections. */
+    static final class ConnectionReport {
+        private static final int MAX_PAGE = 1000;
+        private static final int DEFAULT_PAGE = 100;
+        private static final int LARGEST = 10;
+        /** Connections among which the largest are looked for. */
+        private static final int MAX_COMPARED = 10_000;
+
+        private static final double NANOS_PER_SECOND = 1e9;
+        private static final Duration TIMEOUT = Duration.ofSeconds(2);
+
+        private final ConnectionTable table;
+
+        ConnectionReport(ConnectionTable table) {
+            this.table = table;
+        }
+
+        /** A page of connections, in the order in which they were opened. */
+        AdminResponse page(AdminRequest request) {
+            AdminQuery query = AdminQuery.of(request, "side", "limit", "after");
+            int most = query.integer("limit", 1, MAX_PAGE, DEFAULT_PAGE);
+            int after = query.integer("after", 0, Integer.MAX_VALUE, 0);
+            String side = query.oneOf("side", "all", "all", "client", "server");
+            ConnectionPage page = page(after, most);
+            Map<String, Object> document = new LinkedHashMap<>();
+            document.put("open", table.size());
+            List<Map<String, Object>> shown = new ArrayList<>();
+            page.byNumber().forEach((number, each) -> {
+                if (side.equals("all") || side.equals(label(each.side()))) {
+                    shown.add(document(number, each));
+                }
+            });
+            document.put("connections", shown);
+            if (page.silent() > 0) {
+                document.put("not_responding", page.silent());
+            }
+            if (page.next() > 0) {
+                document.put("next", page.next());
+            }
+            return AdminResponse.json(200, document);
+        }
+
+        /** The connections for which most bytes wait. */
+        List<Map<String, Object>> largest() {
+            return page(0, MAX_COMPARED).byNumber().entrySet().stream()
+                    .filter(each -> each.getValue().bytesWaiting() > 0)
+                    .sorted(Comparator.comparingLong((Map.Entry<Long, ConnectionDescription> each) ->
+                                    each.getValue().bytesWaiting())
+                            .reversed())
+                    .limit(LARGEST)
+                    .map(each -> document(each.getKey(), each.getValue()))
+                    .toList();
+        }
+
+        private ConnectionPage page(long after, int most) {
+            try {
+                return table.page(after, most, TIMEOUT);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new OipException(ErrorCode.UNAVAILABLE, "the gateway is shutting down", e);
+            }
+        }
+
+        private static Map<String, Object> document(long number, ConnectionDescription connection) {
+            Map<String, Object> document = new LinkedHashMap<>();
+            document.put("number", number);
+            document.put("side", label(connection.side()));
+            document.put(connection.side() == ConnectionSide.CLIENT ? "listener" : "upstream", connection.owner());
+            document.put("peer", connection.peer());
+            document.put("local", connection.local());
+            document.put("protocol", connection.protocol());
+            if (connection.tls() != null) {
+                document.put("tls", connection.tls());
+            }
+            document.put("age_seconds", seconds(connection.age()));
+            if (connection.idle() != null) {
+                document.put("idle_seconds", seconds(connection.idle()));
+            }
+            document.put("streams", connection.streams());
+            document.put("bytes_waiting", connection.bytesWaiting());
+            return document;
+        }
+
+        private static double seconds(Duration duration) {
+            return Math.round(duration.toNanos() / NANOS_PER_SECOND * 1000) / 1000.0;
+        }
+
+        private static String label(ConnectionSide side) {
+            return side.name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** Records events of the JVM (JDK Flight Recorder), one recording at a time. Thread-safe. */
+    static final class FlightRecording {
+        /** They have the environment and the command lines of this process and of others, where secrets may be. */
+        private static final List<String> CONFIDENTIAL = List.of(
+                "jdk.InitialEnvironmentVariable",
+                "jdk.InitialSystemProperty",
+                "jdk.SystemProcess",
+                "jdk.JVMInformation");
+
+        private static final String SETTINGS = "profile";
+        private static final long MAX_BYTES = 256L << 20;
+        private static final long CHECK_MILLIS = 200;
+
+        private final Semaphore free = new Semaphore(1);
+
+        /**
+         * Records for a time. Blocks.
+         *
+         * @param wanted whether someone still waits for it; asked several times a second
+         * @return a file that only this user can read; the caller deletes it
+         * @throws OipException ABORTED while another one is made, CANCELLED if it is not wanted any more, UNIMPLEMENTED if
+         *     this JVM cannot record, UNAVAILABLE if the file cannot be written
+         */
+        Path record(int seconds, BooleanSupplier wanted) {
+            if (!free.tryAcquire()) {
+                throw new OipException(ErrorCode.ABORTED, "a recording is being made; one at a time is possible");
+            }
+            try (Recording recording = new Recording(settings())) {
+                CONFIDENTIAL.forEach(recording::disable);
+                recording.setMaxSize(MAX_BYTES);
+                recording.start();
+                await(seconds, wanted);
+                recording.stop();
+                return dumped(recording);
+            } catch (IOException e) {
+                throw new OipException(
+                        ErrorCode.UNAVAILABLE,
+                        "the recording cannot be written to the directory for temporary files, "
+                                + System.getProperty("java.io.tmpdir"),
+                        e);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new OipException(ErrorCode.CANCELLED, "the recording was interrupted", e);
+            } finally {
+                free.release();
+            }
+        }
+
+        private static Map<String, String> settings() {
+            try {
+                return Configuration.getConfiguration(SETTINGS).getSettings().entrySet().stream()
+                        .filter(each -> CONFIDENTIAL.stream()
+                                .noneMatch(event -> each.getKey().startsWith(event + "#")))
+                        .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
+            } catch (IOException | ParseException | IllegalStateException e) {
+                throw new OipException(ErrorCode.UNIMPLEMENTED, "this JVM has no Flight Recorder", e);
+            }
+        }
+
+        private static void await(int seconds, BooleanSupplier wanted) throws InterruptedException {
+            CountDownLatch never = new CountDownLatch(1);
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+            while (System.nanoTime() < end) {
+                if (!wanted.getAsBoolean()) {
+                    throw new OipException(ErrorCode.CANCELLED, "nobody waits for the recording any more");
+                }
+                long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime()) + 1;
+                if (never.await(Math.min(CHECK_MILLIS, left), TimeUnit.MILLISECONDS)) {
+                    return;
+                }
+            }
+        }
+
+        private static Path dumped(Recording recording) throws IOException {
+            Path file = Files.createTempFile("isthmus-", ".jfr");
+            try {
+                recording.dump(file);
+                return file;
+            } catch (IOException | RuntimeException e) {
+                Files.deleteIfExists(file);
+                throw e;
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.admin.RouteAccess;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.diagnosis.CallView.CallFilter;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.time.InstantSource;

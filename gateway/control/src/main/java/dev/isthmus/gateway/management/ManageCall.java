@@ -1,20 +1,23 @@
 package dev.isthmus.gateway.management;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.catalogue.Catalogue.IndexRequest;
 import dev.isthmus.gateway.catalogue.FanOutResult;
 import dev.isthmus.gateway.catalogue.FanOutResult.ServerOutcome;
 import dev.isthmus.gateway.catalogue.IndexListing;
-import dev.isthmus.gateway.catalogue.IndexRequest;
 import dev.isthmus.gateway.catalogue.MergedStatistics;
 import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.catalogue.RepositoryIndex;
@@ -24,6 +27,7 @@ import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.extension.FanOut;
 import dev.isthmus.gateway.extension.ManagementJson;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.management.ManageFanOut.FanOutTarget;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -36,9 +40,11 @@ import dev.isthmus.proto.RepositoryIndexResponse;
 import dev.isthmus.transcoder.json.JsonCheck;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -392,5 +398,82 @@ public final class ManageCall {
             }
             return Subscription.NONE;
         });
+    }
+
+    /** Removes the models that the caller does not see from an index or from statistics. */
+    static final class VisibleModelsReply extends ForwardingReply {
+        private static final ObjectMapper JSON = new ObjectMapper();
+
+        private final Operation.Manage manage;
+        private final Predicate<ModelRef> visible;
+
+        VisibleModelsReply(Operation.Manage manage, Predicate<ModelRef> visible, Reply client) {
+            super(client);
+            this.manage = manage;
+            this.visible = visible;
+        }
+
+        @Override
+        public void message(ReplyMessage message) {
+            if (!(message instanceof ReplyMessage.Document document)) {
+                super.message(message);
+                return;
+            }
+            ByteBuf shown;
+            try {
+                shown = Unpooled.wrappedBuffer(manage.json() ? json(document.content()) : protobuf(document.content()));
+            } catch (IOException e) {
+                super.fail(new OipException(
+                        ErrorCode.BAD_UPSTREAM_ANSWER, "a server sent a list of models that violates the protocol", e));
+                return;
+            } finally {
+                document.release();
+            }
+            super.message(new ReplyMessage.Document(shown));
+        }
+
+        private byte[] json(ByteBuf content) throws IOException {
+            byte[] bytes = ByteBufUtil.getBytes(content);
+            JsonNode answer = JSON.readTree(bytes);
+            JsonNode models = index() ? answer : answer.path("model_stats");
+            boolean removed = false;
+            for (Iterator<JsonNode> each = models.iterator(); each.hasNext(); ) {
+                JsonNode model = each.next();
+                if (!visible.test(new ModelRef(
+                        model.path("name").asText(), model.path("version").asText()))) {
+                    each.remove();
+                    removed = true;
+                }
+            }
+            return removed ? JSON.writeValueAsBytes(answer) : bytes;
+        }
+
+        private byte[] protobuf(ByteBuf content) throws IOException {
+            return (index() ? index(content) : statistics(content)).toByteArray();
+        }
+
+        private Message index(ByteBuf content) throws IOException {
+            RepositoryIndexResponse all = RepositoryIndexResponse.parseFrom(content.nioBuffer());
+            return all.toBuilder()
+                    .clearModels()
+                    .addAllModels(all.getModelsList().stream()
+                            .filter(model -> visible.test(new ModelRef(model.getName(), model.getVersion())))
+                            .toList())
+                    .build();
+        }
+
+        private Message statistics(ByteBuf content) throws IOException {
+            ModelStatisticsResponse all = ModelStatisticsResponse.parseFrom(content.nioBuffer());
+            return all.toBuilder()
+                    .clearModelStats()
+                    .addAllModelStats(all.getModelStatsList().stream()
+                            .filter(model -> visible.test(new ModelRef(model.getName(), model.getVersion())))
+                            .toList())
+                    .build();
+        }
+
+        private boolean index() {
+            return manage.extension() == Extension.REPOSITORY_INDEX;
+        }
     }
 }

@@ -6,6 +6,9 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.catalogue.ServerId;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.buffer.MessageSplice;
 import io.netty.buffer.ByteBuf;
@@ -142,6 +145,18 @@ final class ManageFanOut implements Subscription {
                 pending--;
                 next();
             }
+        }
+    }
+
+    /**
+     * One of the servers that receive an operation.
+     *
+     * @param model the operation's model under its name there
+     */
+    record FanOutTarget(ReplicaStatus member, ModelRef model) {
+
+        ServerId source() {
+            return new ServerId(member.upstream(), member.label());
         }
     }
 }

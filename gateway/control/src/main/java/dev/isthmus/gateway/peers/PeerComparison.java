@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.peers;
 
+import dev.isthmus.gateway.peers.PeerClient.PeerAnswer;
 import dev.isthmus.gateway.peers.PeerPolls.PeerRound;
 import dev.isthmus.gateway.peers.PeerSummary.PeerModel;
 import dev.isthmus.gateway.peers.PeerSummary.PeerTraffic;

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
 import dev.isthmus.gateway.net.FailureReason;
+import dev.isthmus.gateway.peers.PeerClient.PeerAnswer;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.PeersConfig;
 import dev.isthmus.gateway.settings.ServerAddress;

@@ -2,16 +2,18 @@ package dev.isthmus.gateway.problems;
 
 import dev.isthmus.gateway.console.SubjectKey;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
-import dev.isthmus.gateway.problems.GatewayEvent.EventKind;
+import dev.isthmus.gateway.problems.GatewayEvents.GatewayEvent.EventKind;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
-import dev.isthmus.gateway.reload.LastReload;
 import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.reload.ReloadResult.LastReload;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -93,5 +95,26 @@ final class GatewayEvents {
     /** The events, the oldest first. */
     List<GatewayEvent> last() {
         return List.copyOf(events);
+    }
+
+    /** Something that happened to the gateway, for the charts of its traffic. */
+    record GatewayEvent(Instant time, EventKind kind, String text) {
+
+        /** What happened. */
+        enum EventKind {
+            RELOAD,
+            RAMP_STEP,
+            ROLLBACK,
+            SERVER_LOST,
+            SERVER_BACK
+        }
+
+        Map<String, Object> document() {
+            Map<String, Object> document = new LinkedHashMap<>();
+            document.put("time", time.toString());
+            document.put("kind", kind.name().toLowerCase(Locale.ROOT));
+            document.put("text", text);
+            return document;
+        }
     }
 }

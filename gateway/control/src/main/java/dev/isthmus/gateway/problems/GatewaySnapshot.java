@@ -3,7 +3,7 @@ package dev.isthmus.gateway.problems;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.peers.PeerFindings;
 import dev.isthmus.gateway.ramp.RampReport;
-import dev.isthmus.gateway.reload.LastReload;
+import dev.isthmus.gateway.reload.ReloadResult.LastReload;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import java.util.List;
 import java.util.Map;

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.console.FleetReading;
 import dev.isthmus.gateway.console.SubjectKey;
 import dev.isthmus.gateway.console.TrafficHistory;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.problems.GatewayEvents.GatewayEvent;
 import dev.isthmus.gateway.problems.GatewayProblem.ProblemKey;
 import dev.isthmus.oip.ModelRef;
 import java.time.Instant;

@@ -1,6 +1,9 @@
 package dev.isthmus.gateway.reload;
 
+import java.time.Instant;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /** The result of a reload. */
 public sealed interface ReloadResult {
@@ -28,6 +31,28 @@ public sealed interface ReloadResult {
     record Rejected(boolean invalid, List<String> problems) implements ReloadResult {
         public Rejected {
             problems = List.copyOf(problems);
+        }
+    }
+
+    /** How the last reload ended, and when. */
+    public record LastReload(Instant time, ReloadResult result) {
+
+        /** For the admin listener. */
+        public Map<String, Object> document() {
+            Map<String, Object> document = new LinkedHashMap<>();
+            document.put("time", time.toString());
+            switch (result) {
+                case ReloadResult.Applied applied -> {
+                    document.put("applied", true);
+                    document.put("changes", applied.changes());
+                    document.put("warnings", applied.warnings());
+                }
+                case ReloadResult.Rejected rejected -> {
+                    document.put("applied", false);
+                    document.put("problems", rejected.problems());
+                }
+            }
+            return document;
         }
     }
 }

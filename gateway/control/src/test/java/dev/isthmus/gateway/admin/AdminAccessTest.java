@@ -2,6 +2,7 @@ package dev.isthmus.gateway.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.admin.AdminAccess.AdminHosts;
 import dev.isthmus.gateway.audit.AuditLog;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.AdminConfig;

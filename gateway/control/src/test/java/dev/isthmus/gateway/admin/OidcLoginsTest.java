@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.sun.net.httpserver.HttpServer;
+import dev.isthmus.gateway.admin.OidcLogins.LoginCookie;
 import dev.isthmus.gateway.identity.OidcLogin;
 import dev.isthmus.gateway.identity.OidcProvider;
 import dev.isthmus.gateway.settings.AdminConfig.AdminRole;

@@ -2,7 +2,9 @@ package dev.isthmus.gateway.audit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.audit.AuditActor.ActorKind;
+import dev.isthmus.gateway.audit.AuditLog.AuditActor;
+import dev.isthmus.gateway.audit.AuditLog.AuditActor.ActorKind;
+import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;

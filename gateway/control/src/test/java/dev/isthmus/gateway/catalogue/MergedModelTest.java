@@ -2,6 +2,7 @@ package dev.isthmus.gateway.catalogue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.catalogue.MergedModel.Drift;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.ModelRef;

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.catalogue;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.isthmus.gateway.catalogue.FleetSnapshots.FleetSnapshot.ReadinessReport;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
 import java.util.List;

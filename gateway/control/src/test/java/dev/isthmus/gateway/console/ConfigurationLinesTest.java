@@ -2,6 +2,7 @@ package dev.isthmus.gateway.console;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.console.ConfigurationPage.ConfigurationLines;
 import dev.isthmus.gateway.settings.ConfigKeys;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.audit.AuditLog;
+import dev.isthmus.gateway.console.ConsoleFiles.ConsolePage;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.tls.TlsRegistry;

@@ -9,6 +9,8 @@ import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Principal;
+import dev.isthmus.gateway.diagnosis.CallView.CallFilter;
+import dev.isthmus.gateway.diagnosis.CallView.CallRing;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.AccessConfig.IdentifiedBy;
 import dev.isthmus.oip.ErrorCode;

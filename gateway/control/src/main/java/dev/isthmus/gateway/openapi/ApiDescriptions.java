@@ -48,10 +48,8 @@ public final class ApiDescriptions {
                 server.name(),
                 server.version(),
                 "The Open Inference Protocol over REST. The document of a model, with its inputs, outputs and an example"
-                        + " request, is at /v2/models/{model}/openapi.json.",
-                ProtocolSchemas.instance());
-        new GatewayApi(document, ProtocolSchemas.instance(), security.openHealth())
-                .describe(Set.copyOf(server.extensions()));
+                        + " request, is at /v2/models/{model}/openapi.json.");
+        new GatewayApi(document, security.openHealth()).describe(Set.copyOf(server.extensions()));
         return written(call, document);
     }
 
@@ -82,8 +80,7 @@ public final class ApiDescriptions {
                 model.name(),
                 version.isEmpty() ? "1" : version,
                 "A model of the Open Inference Protocol"
-                        + (metadata.platform().isEmpty() ? "." : ", platform " + metadata.platform() + "."),
-                ProtocolSchemas.instance());
+                        + (metadata.platform().isEmpty() ? "." : ", platform " + metadata.platform() + "."));
         new ModelApi(document, path(model), metadata).describe();
         return written(call, document);
     }
@@ -99,9 +96,10 @@ public final class ApiDescriptions {
     }
 
     private ReplyMessage.Document written(CallContext call, ApiDocument document) {
-        security.addTo(document.root(), openListeners.contains(call.listener()));
+        ObjectNode complete = document.complete();
+        security.addTo(complete, openListeners.contains(call.listener()));
         try {
-            return new ReplyMessage.Document(Unpooled.wrappedBuffer(JSON.writeValueAsBytes(document.root())));
+            return new ReplyMessage.Document(Unpooled.wrappedBuffer(JSON.writeValueAsBytes(complete)));
         } catch (JsonProcessingException e) {
             throw new IllegalStateException("cannot serialize a tree of plain values", e);
         }

@@ -3,7 +3,7 @@
  * from its metadata, with an example request. Values only: nothing here sends a request.
  *
  * <p>{@code ApiDescriptions} reads the tables that routes are made of ({@code ServerPath}, {@code ModelAction}, {@code
- * Extension}); schemas of other messages are in {@code schemas.json}.
+ * Extension}); what is the same in all documents is in {@code template.json}.
  */
 @NullMarked
 package dev.isthmus.gateway.openapi;

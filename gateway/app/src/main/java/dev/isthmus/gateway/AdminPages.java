@@ -23,6 +23,7 @@ import dev.isthmus.gateway.peers.ConfigDigest;
 import dev.isthmus.gateway.peers.PeerFindings;
 import dev.isthmus.gateway.peers.PeerPages;
 import dev.isthmus.gateway.peers.PeerSummary;
+import dev.isthmus.gateway.peers.PeerSummary.OpenProblems;
 import dev.isthmus.gateway.peers.PeerSummary.PeerRamp;
 import dev.isthmus.gateway.problems.GatewaySnapshot;
 import dev.isthmus.gateway.problems.ProblemReport;
@@ -162,8 +163,7 @@ final class AdminPages {
                 obstacle == null,
                 obstacle == null ? "serving" : obstacle,
                 history.traffic(resources.telemetry().calls().inFlight()),
-                counts.critical(),
-                counts.warnings(),
+                new OpenProblems(counts.critical(), counts.warnings()),
                 history.busiest(PeerSummary.MOST),
                 gateway.ramps().reports().stream()
                         .limit(PeerSummary.MOST)
@@ -207,7 +207,7 @@ final class AdminPages {
                 resources.telemetry().calls()::inFlight,
                 reloads::last,
                 history,
-                metrics.registry());
+                ConsolePages.features(metrics.registry()));
     }
 
     private RunningConfiguration running() {

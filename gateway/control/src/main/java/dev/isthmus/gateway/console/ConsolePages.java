@@ -9,6 +9,8 @@ import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.console.FleetReading.MeterKey;
+import dev.isthmus.gateway.console.ModelsDocument.FeatureFigures;
+import dev.isthmus.gateway.console.SubjectHistory.SubjectKind;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.reload.ReloadResult.LastReload;
@@ -27,34 +29,29 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The routes of the console: its files, and the documents that only it needs. */
-public final class ConsolePages {
+/**
+ * The routes of the console: its files, and the documents that only it needs.
+ *
+ * @param version of the build
+ * @param inFlight how many calls are active
+ * @param lastReload null if there was none
+ * @param features {@link #features}
+ */
+public record ConsolePages(
+        String version,
+        Supplier<RunningConfiguration> running,
+        GatewayReadiness readiness,
+        MemoryBudget memory,
+        LongSupplier inFlight,
+        Supplier<@Nullable LastReload> lastReload,
+        TrafficHistory history,
+        MeterIndex features) {
     /** A model takes half a kilobyte, and more with several targets and servers. */
     private static final int MAX_MODELS = 500;
 
-    private final Supplier<RunningConfiguration> running;
-    private final TrafficHistory history;
-    private final MeterIndex features;
-    private final OverviewDocument overview;
-
-    /**
-     * @param version of the build
-     * @param inFlight how many calls are active
-     * @param lastReload null if there was none
-     */
-    public ConsolePages(
-            String version,
-            Supplier<RunningConfiguration> running,
-            GatewayReadiness readiness,
-            MemoryBudget memory,
-            LongSupplier inFlight,
-            Supplier<@Nullable LastReload> lastReload,
-            TrafficHistory history,
-            MeterRegistry registry) {
-        this.running = running;
-        this.features = FeatureFigures.meters(registry);
-        this.history = history;
-        this.overview = new OverviewDocument(version, readiness, memory, inFlight, lastReload, history);
+    /** The meters of models' features. */
+    public static MeterIndex features(MeterRegistry registry) {
+        return FeatureFigures.meters(registry);
     }
 
     public void addTo(AdminRoutes routes) {
@@ -71,7 +68,7 @@ public final class ConsolePages {
     }
 
     private AdminResponse overview(AdminRequest request) {
-        return charts(overview.of(running.get(), minutes(AdminQuery.of(request, "minutes"))));
+        return charts(overview(running.get(), minutes(AdminQuery.of(request, "minutes"))));
     }
 
     /** A document with charts, and where there are longer ones. */
@@ -119,52 +116,41 @@ public final class ConsolePages {
     /**
      * What the page Overview shows: the state of the gateway, and its traffic.
      *
-     * @param inFlight how many calls are active
+     * @param minutes how long the charts are
      */
-    record OverviewDocument(
-            String version,
-            GatewayReadiness readiness,
-            MemoryBudget memory,
-            LongSupplier inFlight,
-            Supplier<@Nullable LastReload> lastReload,
-            TrafficHistory history) {
+    private Map<String, @Nullable Object> overview(RunningConfiguration current, int minutes) {
+        String obstacle = readiness.obstacle();
+        LastReload reload = lastReload.get();
+        Map<String, @Nullable Object> document = new LinkedHashMap<>();
+        document.put("version", version);
+        document.put("state", obstacle == null ? "serving" : obstacle);
+        document.put("ready", obstacle == null);
+        document.put("generation", current.generation());
+        document.put("loaded_seconds_ago", TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - current.loadedNanos()));
+        document.put("last_reload", reload == null ? null : reload.document());
+        document.put("memory", usage());
+        document.put("active_calls", inFlight.getAsLong());
+        document.put("models", current.routes().routes().size());
+        document.put("servers", servers(current.catalogue()));
+        document.put("traffic", history.document(minutes));
+        return document;
+    }
 
-        /** @param minutes how long the charts are */
-        Map<String, @Nullable Object> of(RunningConfiguration running, int minutes) {
-            String obstacle = readiness.obstacle();
-            LastReload reload = lastReload.get();
-            Map<String, @Nullable Object> document = new LinkedHashMap<>();
-            document.put("version", version);
-            document.put("state", obstacle == null ? "serving" : obstacle);
-            document.put("ready", obstacle == null);
-            document.put("generation", running.generation());
-            document.put(
-                    "loaded_seconds_ago", TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - running.loadedNanos()));
-            document.put("last_reload", reload == null ? null : reload.document());
-            document.put("memory", usage());
-            document.put("active_calls", inFlight.getAsLong());
-            document.put("models", running.routes().routes().size());
-            document.put("servers", servers(running.catalogue()));
-            document.put("traffic", history.document(minutes));
-            return document;
-        }
+    private Map<String, Object> usage() {
+        MemoryBudget.BudgetUsage budget = memory.usage();
+        Map<String, Object> document = new LinkedHashMap<>();
+        document.put("used", budget.used());
+        document.put("limit", budget.limit());
+        document.put("refused_calls", budget.refused());
+        return document;
+    }
 
-        private Map<String, Object> usage() {
-            MemoryBudget.BudgetUsage budget = memory.usage();
-            Map<String, Object> document = new LinkedHashMap<>();
-            document.put("used", budget.used());
-            document.put("limit", budget.limit());
-            document.put("refused_calls", budget.refused());
-            return document;
-        }
-
-        private static Map<String, Object> servers(Catalogue catalogue) {
-            Collection<ReplicaStatus> servers = catalogue.members();
-            long ready = servers.stream()
-                    .filter(server -> server.ready() && !server.ejected())
-                    .count();
-            return Map.of("all", servers.size(), "ready", ready, "fleet_ready", catalogue.ready());
-        }
+    private static Map<String, Object> servers(Catalogue catalogue) {
+        Collection<ReplicaStatus> servers = catalogue.members();
+        long ready = servers.stream()
+                .filter(server -> server.ready() && !server.ejected())
+                .count();
+        return Map.of("all", servers.size(), "ready", ready, "fleet_ready", catalogue.ready());
     }
 
     /**

@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.peers;
 
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.peers.PeerClient.PeerAnswer;
-import dev.isthmus.gateway.peers.PeerPolls.PeerRound;
+import dev.isthmus.gateway.peers.PeerPages.PeerRound;
 import dev.isthmus.gateway.peers.PeerSummary.PeerModel;
 import dev.isthmus.gateway.peers.PeerSummary.PeerTraffic;
 import java.util.ArrayList;
@@ -22,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  * one that a gateway has loaded or started with last.
  */
 final class PeerComparison {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
     private final PeerRound round;
     private final boolean tls;
     private final List<ReachedGateway> reached;
@@ -105,12 +109,9 @@ final class PeerComparison {
                 ramps.stream()
                         .filter(ramp -> Boolean.TRUE.equals(ramp.get("differs")))
                         .count());
-        Map<String, Object> sums = new LinkedHashMap<>();
-        reached.stream()
-                .map(each -> each.summary().traffic())
-                .reduce(PeerTraffic.NONE, PeerTraffic::plus)
-                .writeTo(sums);
-        document.put("traffic", sums);
+        document.put(
+                "traffic",
+                reached.stream().map(each -> each.summary().traffic()).reduce(PeerTraffic.NONE, PeerTraffic::plus));
         document.put("gateways", round.answers().stream().map(this::gateway).toList());
         document.put("ramps", ramps);
         document.put("models", models());
@@ -146,8 +147,8 @@ final class PeerComparison {
         document.put("differs_in", differences(summary));
         document.put("ready", summary.ready());
         document.put("state", summary.state());
-        summary.traffic().writeTo(document);
-        document.put("problems", Map.of("critical", summary.critical(), "warning", summary.warnings()));
+        document.putAll(members(summary.traffic()));
+        document.put("problems", summary.problems());
     }
 
     /** The ramps by model, each with its state at each gateway; those that differ first. */
@@ -157,7 +158,7 @@ final class PeerComparison {
             gateway.summary().ramps().forEach(ramp -> {
                 Map<String, Object> one = new LinkedHashMap<>();
                 one.put("gateway", gateway.answer().name());
-                one.putAll(ramp.document());
+                one.putAll(members(ramp));
                 byModel.computeIfAbsent(ramp.model(), none -> new ArrayList<>()).add(one);
             });
         }
@@ -180,8 +181,12 @@ final class PeerComparison {
         return document;
     }
 
+    private static Map<String, Object> members(Object part) {
+        return JSON.convertValue(part, new TypeReference<>() {});
+    }
+
     /** The models with the most calls at all gateways together. */
-    private List<Map<String, Object>> models() {
+    private List<PeerModel> models() {
         Map<String, PeerModel> sums = new HashMap<>();
         for (ReachedGateway gateway : reached) {
             gateway.summary().models().forEach(model -> sums.merge(model.model(), model, PeerModel::plus));
@@ -189,7 +194,6 @@ final class PeerComparison {
         return sums.values().stream()
                 .sorted(Comparator.comparing(PeerModel::calls).reversed().thenComparing(PeerModel::model))
                 .limit(PeerSummary.MOST)
-                .map(PeerModel::document)
                 .toList();
     }
 }

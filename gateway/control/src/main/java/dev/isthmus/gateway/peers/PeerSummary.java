@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.peers;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
+import com.fasterxml.jackson.databind.annotation.JsonNaming;
 import dev.isthmus.gateway.ramp.RampReport;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -20,10 +22,9 @@ import org.jspecify.annotations.Nullable;
  * @param configuration digests by section ({@link ConfigDigest})
  * @param state "serving", or why it is not ready
  * @param traffic its calls
- * @param critical how many critical problems it has
- * @param warnings how many other problems it has
  * @param models the models with the most calls
  */
+@JsonNaming(SnakeCaseStrategy.class)
 public record PeerSummary(
         String instance,
         String host,
@@ -35,8 +36,7 @@ public record PeerSummary(
         boolean ready,
         String state,
         PeerTraffic traffic,
-        long critical,
-        long warnings,
+        OpenProblems problems,
         List<PeerModel> models,
         List<PeerRamp> ramps) {
     /** How many models and ramps a summary has. */
@@ -57,28 +57,21 @@ public record PeerSummary(
     /**
      * The inferences of a gateway.
      *
-     * @param active calls of any kind that have not ended
+     * @param activeCalls calls of any kind that have not ended
      * @param calls since the start, as the errors
      * @param rate per second in the last minute
      */
-    public record PeerTraffic(long active, long calls, long clientErrors, long serverErrors, double rate) {
+    @JsonNaming(SnakeCaseStrategy.class)
+    public record PeerTraffic(long activeCalls, long calls, long clientErrors, long serverErrors, double rate) {
         static final PeerTraffic NONE = new PeerTraffic(0, 0, 0, 0, 0);
 
         PeerTraffic plus(PeerTraffic other) {
             return new PeerTraffic(
-                    active + other.active,
+                    activeCalls + other.activeCalls,
                     calls + other.calls,
                     clientErrors + other.clientErrors,
                     serverErrors + other.serverErrors,
                     rate + other.rate);
-        }
-
-        void writeTo(Map<String, Object> document) {
-            document.put("active_calls", active);
-            document.put("calls", calls);
-            document.put("client_errors", clientErrors);
-            document.put("server_errors", serverErrors);
-            document.put("rate", rate);
         }
 
         private static PeerTraffic of(JsonNode node) {
@@ -92,20 +85,19 @@ public record PeerSummary(
         }
     }
 
+    /**
+     * How many problems a gateway has.
+     *
+     * @param warning those that are not critical
+     */
+    public record OpenProblems(long critical, long warning) {}
+
     /** The inferences of a model since the start. */
+    @JsonNaming(SnakeCaseStrategy.class)
     public record PeerModel(String model, long calls, long clientErrors, long serverErrors) {
         PeerModel plus(PeerModel other) {
             return new PeerModel(
                     model, calls + other.calls, clientErrors + other.clientErrors, serverErrors + other.serverErrors);
-        }
-
-        Map<String, Object> document() {
-            Map<String, Object> document = new LinkedHashMap<>();
-            document.put("model", model);
-            document.put("calls", calls);
-            document.put("client_errors", clientErrors);
-            document.put("server_errors", serverErrors);
-            return document;
         }
 
         private static PeerModel of(JsonNode node) {
@@ -127,16 +119,6 @@ public record PeerSummary(
         /** The ramp of a report. */
         public static PeerRamp of(RampReport ramp) {
             return new PeerRamp(ramp.model(), ramp.arm(), ramp.state().label(), ramp.step() + 1, ramp.share());
-        }
-
-        Map<String, Object> document() {
-            Map<String, Object> document = new LinkedHashMap<>();
-            document.put("model", model);
-            document.put("target", target);
-            document.put("state", state);
-            document.put("step", step);
-            document.put("share", share);
-            return document;
         }
 
         private static PeerRamp of(JsonNode node) {
@@ -194,30 +176,10 @@ public record PeerSummary(
                 document.path("ready").asBoolean(),
                 text(document.path("state")),
                 PeerTraffic.of(document.path("traffic")),
-                count(document.path("problems").path("critical")),
-                count(document.path("problems").path("warning")),
+                new OpenProblems(
+                        count(document.path("problems").path("critical")),
+                        count(document.path("problems").path("warning"))),
                 list(document.path("models"), PeerModel::of),
                 list(document.path("ramps"), PeerRamp::of));
-    }
-
-    /** For the other gateways. */
-    Map<String, Object> document() {
-        Map<String, Object> document = new LinkedHashMap<>();
-        document.put("instance", instance);
-        document.put("host", host);
-        document.put("version", version);
-        document.put("started", started);
-        document.put("generation", generation);
-        document.put("loaded", loaded);
-        document.put("configuration", configuration);
-        document.put("ready", ready);
-        document.put("state", state);
-        Map<String, Object> calls = new LinkedHashMap<>();
-        traffic.writeTo(calls);
-        document.put("traffic", calls);
-        document.put("problems", Map.of("critical", critical, "warning", warnings));
-        document.put("models", models.stream().map(PeerModel::document).toList());
-        document.put("ramps", ramps.stream().map(PeerRamp::document).toList());
-        return document;
     }
 }

@@ -40,6 +40,23 @@ record GatewayProblem(
         subject = Collections.unmodifiableMap(new LinkedHashMap<>(subject));
     }
 
+    /** A problem as bad as its kind says, that is not about calls and begins when it is found. */
+    GatewayProblem(
+            ProblemKind kind, Map<String, String> subject, String text, String cause, String nextStep, String page) {
+        this(kind, kind.severity(), subject, null, null, text, cause, nextStep, kind.command(), page);
+    }
+
+    /** @param pairs names and values; one whose value is null is left out */
+    static Map<String, String> subject(@Nullable String... pairs) {
+        Map<String, String> subject = new LinkedHashMap<>();
+        for (int i = 0; i < pairs.length; i += 2) {
+            if (pairs[i + 1] != null) {
+                subject.put(String.valueOf(pairs[i]), pairs[i + 1]);
+            }
+        }
+        return subject;
+    }
+
     /** Identifies a problem as long as it lasts. */
     record ProblemKey(ProblemKind kind, Map<String, String> subject) {}
 
@@ -47,8 +64,21 @@ record GatewayProblem(
         return new ProblemKey(kind, subject);
     }
 
-    GatewayProblem since(Instant time) {
+    GatewayProblem since(@Nullable Instant time) {
         return new GatewayProblem(kind, severity, subject, time, share, text, cause, nextStep, command, page);
+    }
+
+    GatewayProblem share(@Nullable Double failed) {
+        return new GatewayProblem(kind, severity, subject, since, failed, text, cause, nextStep, command, page);
+    }
+
+    GatewayProblem command(String shell) {
+        return new GatewayProblem(kind, severity, subject, since, share, text, cause, nextStep, shell, page);
+    }
+
+    GatewayProblem critical(boolean critical) {
+        ProblemSeverity other = critical ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING;
+        return new GatewayProblem(kind, other, subject, since, share, text, cause, nextStep, command, page);
     }
 
     Map<String, @Nullable Object> document() {

@@ -6,7 +6,6 @@ import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.settings.AuthenticationConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -58,9 +57,28 @@ final class LimitProblems {
                         calls);
             case "isthmus.upstream.rejected" ->
                 switch (limit.unit()) {
-                    case "bulkhead" -> upstream(limit.subject(), calls);
-                    case "adaptive_limit" -> servers(limit.subject(), calls);
-                    case "queue" -> queue(limit.subject(), calls);
+                    case "bulkhead" ->
+                        upstream(
+                                limit.subject(),
+                                "max_requests",
+                                "Upstream '%s' has as many concurrent calls as it may, and more are refused.",
+                                calls,
+                                "Look for a slow server, add one, or raise max_requests.");
+                    case "adaptive_limit" ->
+                        upstream(
+                                limit.subject(),
+                                "adaptive_concurrency",
+                                "Each server of upstream '%s' has as many calls as its latency allows, and more are"
+                                        + " refused.",
+                                calls,
+                                "Look for a slow server, or add one.");
+                    case "queue" ->
+                        upstream(
+                                limit.subject(),
+                                "queue",
+                                "Calls wait for upstream '%s', and more than may wait, or for too long, are refused.",
+                                calls,
+                                "Look for a slow server, add one, or ask callers to send fewer calls at a time.");
                     default -> null;
                 };
             default -> null;
@@ -70,26 +88,21 @@ final class LimitProblems {
     private GatewayProblem rate(MeterKey limit, long refused, String calls) {
         String model = limit.subject();
         boolean perCaller = limit.scope().equals(PRINCIPAL);
-        Map<String, String> subject = new LinkedHashMap<>();
-        subject.put("model", model);
-        subject.put("limit", limit.unit());
-        subject.put("scope", limit.scope());
         String limited = perCaller ? limited() : null;
-        if (limited != null) {
-            subject.put("caller", limited);
-        }
         long all = search.model(model).calls();
         String who = limited == null ? "" : refusedCallers();
         return limit(
-                ProblemSeverity.WARNING,
-                subject,
-                all == 0 ? null : Math.min(1, (double) refused / all),
-                limited == null
-                        ? "Model '" + model + "' refuses calls over its rate limit."
-                        : "Caller '" + limited + "' is over the rate limit of model '" + model + "'.",
-                "The limit is " + rate(model, limit) + " per second" + scope(limit) + ". It refused " + calls + who,
-                "Ask the caller to slow down, or raise models." + model + ".rates.",
-                ProblemText.page("live", "model", model, "outcome", "failed"));
+                        GatewayProblem.subject(
+                                "model", model, "limit", limit.unit(), "scope", limit.scope(), "caller", limited),
+                        limited == null
+                                ? "Model '" + model + "' refuses calls over its rate limit."
+                                : "Caller '" + limited + "' is over the rate limit of model '" + model + "'.",
+                        "The limit is " + rate(model, limit) + " per second" + scope(limit) + ". It refused " + calls
+                                + who,
+                        "Ask the caller to slow down, or raise models." + model + ".rates.",
+                        ProblemText.page("live", "model", model, "outcome", "failed"))
+                .critical(false)
+                .share(all == 0 ? null : Math.min(1, (double) refused / all));
     }
 
     private String rate(String model, MeterKey limit) {
@@ -144,91 +157,49 @@ final class LimitProblems {
     private GatewayProblem callers(String calls) {
         String limited = limited();
         AuthenticationConfig authentication = config.authentication();
-        Map<String, String> subject = new LinkedHashMap<>();
-        subject.put("limit", "authentication.max_requests");
-        if (limited != null) {
-            subject.put("caller", limited);
-        }
         return limit(
-                ProblemSeverity.WARNING,
-                subject,
-                null,
-                "A caller has more concurrent calls than it may.",
-                "The limit is " + (authentication == null ? "removed" : authentication.maxRequests())
-                        + " for each caller. It refused " + calls
-                        + (limited == null ? "" : refusedCallers()),
-                "Ask the caller to send fewer calls at a time, or raise authentication.max_requests.",
-                ProblemText.page("live", "outcome", "failed"));
+                        GatewayProblem.subject("limit", "authentication.max_requests", "caller", limited),
+                        "A caller has more concurrent calls than it may.",
+                        "The limit is " + (authentication == null ? "removed" : authentication.maxRequests())
+                                + " for each caller. It refused " + calls
+                                + (limited == null ? "" : refusedCallers()),
+                        "Ask the caller to send fewer calls at a time, or raise authentication.max_requests.",
+                        ProblemText.page("live", "outcome", "failed"))
+                .critical(false);
     }
 
     private GatewayProblem gateway(String text, String key, String calls) {
         return limit(
-                ProblemSeverity.CRITICAL,
                 Map.of("limit", key),
-                null,
                 text,
                 "The limit " + key + " refused " + calls + senders(),
                 "Look for slow servers, whose calls take long, before you raise " + key + " or add a gateway.",
                 ProblemText.page("servers"));
     }
 
-    private GatewayProblem upstream(String upstream, String calls) {
+    /** @param text with the upstream's name for {@code %s} */
+    private GatewayProblem upstream(String upstream, String key, String text, String calls, String nextStep) {
+        String limits = key.equals("queue") ? "The limits of" : "The limit";
         return limit(
-                ProblemSeverity.CRITICAL,
-                Map.of("limit", "max_requests", "upstream", upstream),
-                null,
-                "Upstream '" + upstream + "' has as many concurrent calls as it may, and more are refused.",
-                "The limit upstreams." + upstream + ".max_requests refused " + calls + senders(),
-                "Look for a slow server, add one, or raise max_requests.",
-                ProblemText.page("servers", "search", upstream));
-    }
-
-    private GatewayProblem servers(String upstream, String calls) {
-        return limit(
-                ProblemSeverity.CRITICAL,
-                Map.of("limit", "adaptive_concurrency", "upstream", upstream),
-                null,
-                "Each server of upstream '" + upstream
-                        + "' has as many calls as its latency allows, and more are refused.",
-                "The limit upstreams." + upstream + ".adaptive_concurrency refused " + calls + senders(),
-                "Look for a slow server, or add one.",
-                ProblemText.page("servers", "search", upstream));
-    }
-
-    private GatewayProblem queue(String upstream, String calls) {
-        return limit(
-                ProblemSeverity.CRITICAL,
-                Map.of("limit", "queue", "upstream", upstream),
-                null,
-                "Calls wait for upstream '" + upstream + "', and more than may wait, or for too long, are refused.",
-                "The limits of upstreams." + upstream + ".queue refused " + calls + senders(),
-                "Look for a slow server, add one, or ask callers to send fewer calls at a time.",
+                Map.of("limit", key, "upstream", upstream),
+                text.formatted(upstream),
+                limits + " upstreams." + upstream + "." + key + " refused " + calls + senders(),
+                nextStep,
                 ProblemText.page("servers", "search", upstream));
     }
 
     private static GatewayProblem limit(
-            ProblemSeverity severity,
-            Map<String, String> subject,
-            @Nullable Double share,
-            String text,
-            String cause,
-            String nextStep,
-            String page) {
-        return new GatewayProblem(
-                ProblemKind.LIMIT_REACHED, severity, subject, null, share, text, cause, nextStep, "isthmus top", page);
+            Map<String, String> subject, String text, String cause, String nextStep, String page) {
+        return new GatewayProblem(ProblemKind.LIMIT_REACHED, subject, text, cause, nextStep, page);
     }
 
     private static GatewayProblem breaker(String upstream) {
         return new GatewayProblem(
                 ProblemKind.BREAKER_OPEN,
-                ProblemSeverity.CRITICAL,
                 Map.of("upstream", upstream),
-                null,
-                null,
                 "The circuit breaker of upstream '" + upstream + "' is open: its calls are refused.",
                 "Too many calls to its servers failed.",
                 "Repair the servers. The gateway tries a call from time to time and closes the breaker by itself.",
-                "isthmus servers",
                 ProblemText.page("servers", "search", upstream));
     }
 }

@@ -53,17 +53,13 @@ final class ModelProblems {
     private static GatewayProblem excluded(String model) {
         return new GatewayProblem(
                 ProblemKind.MODEL_EXCLUDED,
-                ProblemSeverity.CRITICAL,
                 Map.of("model", model),
-                null,
-                null,
                 "Local model '" + model + "' is not loaded any more: it ran at three crashes of the process of the"
                         + " local models.",
                 "Native code of the model, ONNX Runtime or a GPU library ended the process. The log of the gateway has"
                         + " the signal and the summary of each crash.",
                 "Replace the model, then restart the gateway or change the section 'local'. With model_control:"
                         + " explicit it can be loaded at once.",
-                "isthmus models",
                 ProblemText.page("models", "search", model));
     }
 
@@ -78,17 +74,15 @@ final class ModelProblems {
                 .map(Map.Entry::getKey)
                 .orElse(ErrorCode.INTERNAL);
         return new GatewayProblem(
-                ProblemKind.MODEL_FAILING,
-                share >= CRITICAL ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING,
-                Map.of("model", model),
-                null,
-                share,
-                "Model '" + model + "' fails " + ProblemText.percent(share) + " of its calls.",
-                cause(model) + " Most frequent error: " + ProblemText.error(most) + ".",
-                "Repair the server that the cause names. The page Live shows why single calls failed."
-                        + (most == ErrorCode.DEADLINE_EXCEEDED ? unlimited(model) : ""),
-                "isthmus top",
-                ProblemText.page("live", "model", model, "outcome", "failed"));
+                        ProblemKind.MODEL_FAILING,
+                        Map.of("model", model),
+                        "Model '" + model + "' fails " + ProblemText.percent(share) + " of its calls.",
+                        cause(model) + " Most frequent error: " + ProblemText.error(most) + ".",
+                        "Repair the server that the cause names. The page Live shows why single calls failed."
+                                + (most == ErrorCode.DEADLINE_EXCEEDED ? unlimited(model) : ""),
+                        ProblemText.page("live", "model", model, "outcome", "failed"))
+                .critical(share >= CRITICAL)
+                .share(share);
     }
 
     /** What to set if a server that hangs takes all the time of a call. */
@@ -179,15 +173,11 @@ final class ModelProblems {
         }
         return new GatewayProblem(
                 ProblemKind.MODEL_NOT_READY,
-                ProblemSeverity.CRITICAL,
                 Map.of("model", model),
-                null,
-                null,
                 "Model '" + model + "' is not ready.",
                 "Upstream " + ProblemText.names(List.copyOf(names))
                         + " is reachable, but has the model not ready on enough servers.",
                 "Load the model on a server of its upstream, or correct its route.",
-                "isthmus models",
                 ProblemText.page("models", "search", model));
     }
 }

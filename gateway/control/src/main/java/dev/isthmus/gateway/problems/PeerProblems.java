@@ -5,14 +5,8 @@ import java.util.List;
 import java.util.Map;
 
 /** What is wrong with the other gateways of the deployment. */
-final class PeerProblems {
+record PeerProblems(PeerFindings peers) {
     private static final String PAGE = ProblemText.page("gateways");
-
-    private final PeerFindings peers;
-
-    PeerProblems(PeerFindings peers) {
-        this.peers = peers;
-    }
 
     void addTo(List<GatewayProblem> found) {
         peers.unreachable().forEach((gateway, why) -> found.add(unreachable(gateway, why)));
@@ -25,17 +19,18 @@ final class PeerProblems {
     }
 
     private static GatewayProblem unreachable(String gateway, String why) {
-        return problem(
-                ProblemKind.GATEWAY_UNREACHABLE,
-                Map.of("gateway", gateway),
-                "Gateway '" + gateway + "' cannot be reached.",
-                "Its admin address: " + why + ". Its calls are missing in the sums of the page Gateways.",
-                "Look whether it runs. If it does, check its admin address, the token and TLS of admin.peers.",
-                "isthmus health --admin " + ProblemText.argument(gateway));
+        return new GatewayProblem(
+                        ProblemKind.GATEWAY_UNREACHABLE,
+                        Map.of("gateway", gateway),
+                        "Gateway '" + gateway + "' cannot be reached.",
+                        "Its admin address: " + why + ". Its calls are missing in the sums of the page Gateways.",
+                        "Look whether it runs. If it does, check its admin address, the token and TLS of admin.peers.",
+                        PAGE)
+                .command("isthmus health --admin " + ProblemText.argument(gateway));
     }
 
     private GatewayProblem otherConfiguration() {
-        return problem(
+        return new GatewayProblem(
                 ProblemKind.GATEWAYS_DIFFER,
                 Map.of("difference", "configuration"),
                 count(peers.otherConfiguration()) + " another configuration: "
@@ -44,28 +39,22 @@ final class PeerProblems {
                         + ", so that a call may end differently at each.",
                 "Give all gateways the same file. If they have it, look at the last reload on the page Configuration of"
                         + " each.",
-                "isthmus gateways");
+                PAGE);
     }
 
     private GatewayProblem otherVersion() {
-        return problem(
+        return new GatewayProblem(
                 ProblemKind.GATEWAYS_DIFFER,
                 Map.of("difference", "version"),
                 count(peers.otherVersion()) + " another version: " + ProblemText.names(peers.otherVersion()) + ".",
                 "Gateways of several versions may read the same configuration differently.",
                 "Wait if an update is under way; otherwise update the rest.",
-                "isthmus gateways");
+                PAGE);
     }
 
     /** "2 of 5 gateways have". */
     private String count(List<String> others) {
         return others.size() + " of " + ProblemText.plural(peers.gateways(), "gateway")
                 + (others.size() == 1 ? " has" : " have");
-    }
-
-    private static GatewayProblem problem(
-            ProblemKind kind, Map<String, String> subject, String text, String cause, String nextStep, String command) {
-        return new GatewayProblem(
-                kind, ProblemSeverity.WARNING, subject, null, null, text, cause, nextStep, command, PAGE);
     }
 }

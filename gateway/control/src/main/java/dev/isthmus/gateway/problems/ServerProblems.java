@@ -95,27 +95,22 @@ final class ServerProblems {
     }
 
     private GatewayProblem down(String upstream, List<ReplicaStatus> servers) {
-        Map<String, String> subject = new LinkedHashMap<>();
-        subject.put("upstream", upstream);
-        if (servers.size() == 1) {
-            subject.put("server", servers.getFirst().label());
-        }
         List<String> reasons = servers.stream()
                 .map(server -> server.label() + ": " + reason(server))
                 .toList();
         return new GatewayProblem(
                 ProblemKind.UPSTREAM_DOWN,
-                ProblemSeverity.CRITICAL,
-                subject,
-                null,
-                null,
+                GatewayProblem.subject(
+                        "upstream",
+                        upstream,
+                        "server",
+                        servers.size() == 1 ? servers.getFirst().label() : null),
                 servers.size() == 1
                         ? "Server " + servers.getFirst().label() + ", the only one of upstream '" + upstream
                                 + "', is not ready."
                         : "None of the " + servers.size() + " servers of upstream '" + upstream + "' is ready.",
                 ProblemText.first(reasons, REASONS) + "." + models(upstream),
                 "Start or repair a server of this upstream. The gateway uses it as soon as a health check succeeds.",
-                "isthmus servers",
                 ProblemText.page("servers", "search", upstream));
     }
 
@@ -148,9 +143,7 @@ final class ServerProblems {
         long usable = servers.stream().filter(ServerProblems::usable).count();
         return problem(
                 ProblemKind.SERVER_NOT_READY,
-                ProblemSeverity.WARNING,
                 server,
-                null,
                 "Server " + server.label() + " of upstream '" + server.upstream() + "' is "
                         + (server.ready() ? "ejected." : "not ready."),
                 sentence(reason(server)) + " Its calls go to " + ProblemText.plural(usable, "other server") + ".",
@@ -167,9 +160,7 @@ final class ServerProblems {
     private static GatewayProblem dialectUnknown(ReplicaStatus server) {
         return problem(
                 ProblemKind.DIALECT_UNKNOWN,
-                ProblemSeverity.WARNING,
                 server,
-                null,
                 "The servers of upstream '" + server.upstream()
                         + "' are taken for generic ones: neither Triton, nor MLServer, nor KServe is recognized.",
                 "Their name, their extensions and their answer about an unknown model say nothing. If they are one of"
@@ -189,14 +180,14 @@ final class ServerProblems {
                 : " The other " + (servers.size() == 2 ? "server fails " : "servers fail ")
                         + ProblemText.percent(others.badShare()) + ".";
         return problem(
-                ProblemKind.SERVER_FAILING,
-                attempts.badShare() >= CRITICAL ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING,
-                server,
-                attempts.badShare(),
-                "Server " + server.label() + " of upstream '" + server.upstream() + "' fails "
-                        + ProblemText.percent(attempts.badShare()) + " of its attempts.",
-                "It " + manner(attempts) + "." + comparison,
-                "Read the log of this server and the last errors on the page Servers, or remove it from the upstream.");
+                        ProblemKind.SERVER_FAILING,
+                        server,
+                        "Server " + server.label() + " of upstream '" + server.upstream() + "' fails "
+                                + ProblemText.percent(attempts.badShare()) + " of its attempts.",
+                        "It " + manner(attempts) + "." + comparison,
+                        "Read the log of this server and the last errors on the page Servers, or remove it from the upstream.")
+                .critical(attempts.badShare() >= CRITICAL)
+                .share(attempts.badShare());
     }
 
     private CallTotals others(ReplicaStatus server, List<ReplicaStatus> servers) {
@@ -220,9 +211,7 @@ final class ServerProblems {
         }
         return problem(
                 ProblemKind.SERVER_SLOW,
-                ProblemSeverity.WARNING,
                 server,
-                null,
                 "Server " + server.label() + " of upstream '" + server.upstream() + "' takes "
                         + Math.round(own.mean() / others.mean()) + " times as long as the others.",
                 "It responds after " + ProblemText.millis(own.mean()) + " in the mean of "
@@ -250,49 +239,35 @@ final class ServerProblems {
     }
 
     private static GatewayProblem gone(ReplicaStatus server, ModelRef model, long others) {
-        Map<String, String> subject = new LinkedHashMap<>();
-        subject.put("model", model.name());
-        subject.put("version", model.version());
-        subject.put("upstream", server.upstream());
-        subject.put("server", server.label());
         String version = model.version().isEmpty() ? "" : ", version " + model.version() + ",";
         return new GatewayProblem(
                 ProblemKind.MODEL_GONE,
-                ProblemSeverity.WARNING,
-                subject,
-                null,
-                null,
+                GatewayProblem.subject(
+                        "model",
+                        model.name(),
+                        "version",
+                        model.version(),
+                        "upstream",
+                        server.upstream(),
+                        "server",
+                        server.label()),
                 "Model '" + model.name() + "'" + version + " is not ready any more on server " + server.label()
                         + " of upstream '" + server.upstream() + "'.",
                 "The server is ready and had the model before. Calls go to "
                         + ProblemText.plural(others, "other server") + " that " + (others == 1 ? "has" : "have")
                         + " it.",
                 "Find out from the log of this server who has unloaded it or why it failed, and load it again.",
-                "isthmus models",
                 ProblemText.page("models", "search", model.name()));
     }
 
     private static GatewayProblem problem(
-            ProblemKind kind,
-            ProblemSeverity severity,
-            ReplicaStatus server,
-            @Nullable Double share,
-            String text,
-            String cause,
-            String nextStep) {
-        Map<String, String> subject = new LinkedHashMap<>();
-        subject.put("upstream", server.upstream());
-        subject.put("server", server.label());
+            ProblemKind kind, ReplicaStatus server, String text, String cause, String nextStep) {
         return new GatewayProblem(
                 kind,
-                severity,
-                subject,
-                null,
-                share,
+                GatewayProblem.subject("upstream", server.upstream(), "server", server.label()),
                 text,
                 cause,
                 nextStep,
-                "isthmus servers",
                 ProblemText.page("servers", "search", server.upstream() + " " + server.label()));
     }
 

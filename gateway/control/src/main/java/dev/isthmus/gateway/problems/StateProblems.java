@@ -9,23 +9,15 @@ import dev.isthmus.gateway.reload.ReloadResult.LastReload;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /** What is wrong whether there are calls or not: the gateway, ramps, certificates, the shared store, drift. */
-final class StateProblems {
+record StateProblems(ProblemSearch search) {
     /** How long before its end a certificate is a problem; the alert IsthmusCertificateExpires has the same. */
     private static final Duration SOON = Duration.ofDays(14);
 
     private static final int LINES = 3;
-
-    private final ProblemSearch search;
-
-    StateProblems(ProblemSearch search) {
-        this.search = search;
-    }
 
     void addTo(List<GatewayProblem> found) {
         GatewaySnapshot gateway = search.gateway();
@@ -58,15 +50,10 @@ final class StateProblems {
     private static GatewayProblem notReady(String obstacle) {
         return new GatewayProblem(
                 ProblemKind.GATEWAY_NOT_READY,
-                // It is about to begin or to end, which is no fault.
-                ProblemSeverity.WARNING,
                 Map.of(),
-                null,
-                null,
                 "The gateway is not ready: " + obstacle + ".",
                 "Load balancers are told to send no new calls to it.",
                 "Wait until it is ready. If it stays so, read the log of the gateway.",
-                "isthmus health",
                 ProblemText.page("configuration"));
     }
 
@@ -74,67 +61,48 @@ final class StateProblems {
         return ramp(
                 ProblemKind.RAMP_HELD,
                 ramp,
-                null,
                 "The ramp of model '" + ramp.model() + "' is held at step " + (ramp.step() + 1) + ": its guard has too"
                         + " few figures of target '" + ramp.arm() + "'.",
                 "The guard waits: " + ramp.held() + ".",
-                "See that the figures come, or remove this limit of the ramp from the configuration.",
-                "isthmus ramps");
+                "See that the figures come, or remove this limit of the ramp from the configuration.");
     }
 
     private static GatewayProblem rolledBack(RampReport ramp) {
         return ramp(
-                ProblemKind.RAMP_ROLLED_BACK,
-                ramp,
-                ramp.changed(),
-                "The ramp of model '" + ramp.model() + "' was rolled back: target '" + ramp.arm() + "' gets no calls.",
-                "Reason: " + ramp.reason() + ".",
-                "Repair target '" + ramp.arm() + "', then restart the ramp on the page Canary.",
-                "isthmus ramps --model " + ProblemText.argument(ramp.model()) + " --do restart");
+                        ProblemKind.RAMP_ROLLED_BACK,
+                        ramp,
+                        "The ramp of model '" + ramp.model() + "' was rolled back: target '" + ramp.arm()
+                                + "' gets no calls.",
+                        "Reason: " + ramp.reason() + ".",
+                        "Repair target '" + ramp.arm() + "', then restart the ramp on the page Canary.")
+                .since(ramp.changed())
+                .command("isthmus ramps --model " + ProblemText.argument(ramp.model()) + " --do restart");
     }
 
-    private static GatewayProblem ramp(
-            ProblemKind kind,
-            RampReport ramp,
-            @Nullable Instant since,
-            String text,
-            String cause,
-            String nextStep,
-            String command) {
-        Map<String, String> subject = new LinkedHashMap<>();
-        subject.put("model", ramp.model());
-        subject.put("target", ramp.arm());
+    private static GatewayProblem ramp(ProblemKind kind, RampReport ramp, String text, String cause, String nextStep) {
         return new GatewayProblem(
                 kind,
-                ProblemSeverity.WARNING,
-                subject,
-                since,
-                null,
+                GatewayProblem.subject("model", ramp.model(), "target", ramp.arm()),
                 text,
                 cause,
                 nextStep,
-                command,
                 ProblemText.page("canary", "search", ramp.model()));
     }
 
     private GatewayProblem certificate(MeterKey certificate, Instant until) {
         boolean expired = until.isBefore(search.time());
-        Map<String, String> subject = new LinkedHashMap<>();
-        subject.put("file", certificate.subject());
-        subject.put("certificate", certificate.unit());
         return new GatewayProblem(
-                ProblemKind.CERTIFICATE,
-                expired ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING,
-                subject,
-                expired ? until : null,
-                null,
-                "Certificate '" + certificate.unit() + "' in " + certificate.subject()
-                        + (expired ? " has expired." : " expires " + in(until) + "."),
-                (expired ? "It was valid until " : "It is valid until ") + until.truncatedTo(ChronoUnit.SECONDS)
-                        + ". Clients and servers refuse connections with an expired certificate.",
-                "Replace the file. The gateway reads it again by itself, without a restart.",
-                "openssl x509 -noout -subject -dates -in " + ProblemText.argument(certificate.subject()),
-                ProblemText.page("configuration"));
+                        ProblemKind.CERTIFICATE,
+                        GatewayProblem.subject("file", certificate.subject(), "certificate", certificate.unit()),
+                        "Certificate '" + certificate.unit() + "' in " + certificate.subject()
+                                + (expired ? " has expired." : " expires " + in(until) + "."),
+                        (expired ? "It was valid until " : "It is valid until ") + until.truncatedTo(ChronoUnit.SECONDS)
+                                + ". Clients and servers refuse connections with an expired certificate.",
+                        "Replace the file. The gateway reads it again by itself, without a restart.",
+                        ProblemText.page("configuration"))
+                .critical(expired)
+                .since(expired ? until : null)
+                .command("openssl x509 -noout -subject -dates -in " + ProblemText.argument(certificate.subject()));
     }
 
     private String in(Instant until) {
@@ -159,44 +127,33 @@ final class StateProblems {
     private static GatewayProblem sharedState(String text, String nextStep) {
         return new GatewayProblem(
                 ProblemKind.SHARED_STATE_LOST,
-                ProblemSeverity.WARNING,
                 Map.of(),
-                null,
-                null,
                 text,
                 "Until it has answered in time for a while, this gateway counts limits as shared.on_failure says, and"
                         + " follows no change of ramps by other gateways.",
                 nextStep,
-                "",
                 ProblemText.page("configuration"));
     }
 
     private static GatewayProblem rejected(Instant time, ReloadResult.Rejected rejected) {
         return new GatewayProblem(
-                ProblemKind.RELOAD_REJECTED,
-                ProblemSeverity.WARNING,
-                Map.of(),
-                time,
-                null,
-                "The last change of the configuration was rejected; the one before stays in effect.",
-                ProblemText.first(rejected.problems(), LINES) + ".",
-                "Correct the file. It is read again when it changes.",
-                "isthmus validate FILE",
-                ProblemText.page("configuration"));
+                        ProblemKind.RELOAD_REJECTED,
+                        Map.of(),
+                        "The last change of the configuration was rejected; the one before stays in effect.",
+                        ProblemText.first(rejected.problems(), LINES) + ".",
+                        "Correct the file. It is read again when it changes.",
+                        ProblemText.page("configuration"))
+                .since(time);
     }
 
     private static GatewayProblem drift(String model, List<String> differences) {
         return new GatewayProblem(
                 ProblemKind.DRIFT,
-                ProblemSeverity.WARNING,
                 Map.of("model", model),
-                null,
-                null,
                 "The servers of model '" + model + "' describe it differently ("
                         + ProblemText.plural(differences.size(), "difference") + ").",
                 ProblemText.first(differences, LINES) + ". A request may succeed on one server and fail on another.",
                 "Load the same model on all servers of the upstream. The page Models shows all differences.",
-                "",
                 ProblemText.page("models", "search", model));
     }
 }

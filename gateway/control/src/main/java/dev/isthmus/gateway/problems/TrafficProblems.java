@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What is wrong with the calls rather than with servers: what clients send, retries, caches, the gateway's own load. */
-final class TrafficProblems {
+record TrafficProblems(ProblemSearch search) {
     /** Fewer calls may be chance. */
     private static final int FEWEST = 20;
     /** The share of calls with mistakes of clients from which on they are a problem. */
@@ -32,12 +32,6 @@ final class TrafficProblems {
     private static final int CALLERS = 3;
     /** What calls for models without a route are counted for. */
     private static final Set<String> UNKNOWN = Set.of("other", "none");
-
-    private final ProblemSearch search;
-
-    TrafficProblems(ProblemSearch search) {
-        this.search = search;
-    }
 
     void addTo(List<GatewayProblem> found) {
         search.now().models().keySet().forEach(model -> add(mistakes(model), found));
@@ -63,17 +57,17 @@ final class TrafficProblems {
             return null;
         }
         String callers = callers(search, CallTotals::failed);
-        return problem(
-                ProblemKind.CLIENT_MISTAKES,
-                Map.of("model", model),
-                share,
-                ProblemText.percent(share) + " of the calls "
-                        + (UNKNOWN.contains(model) ? "for unknown models" : "of model '" + model + "'")
-                        + " are refused because of what clients send.",
-                "These calls do not fit the model, or ask for what does not exist or is not allowed (4xx)."
-                        + (callers.isEmpty() ? "" : " Failed calls of callers: " + callers + "."),
-                "Tell the caller. The page Live shows its address and why each call is refused.",
-                ProblemText.page("live", "model", model, "outcome", "failed"));
+        return new GatewayProblem(
+                        ProblemKind.CLIENT_MISTAKES,
+                        Map.of("model", model),
+                        ProblemText.percent(share) + " of the calls "
+                                + (UNKNOWN.contains(model) ? "for unknown models" : "of model '" + model + "'")
+                                + " are refused because of what clients send.",
+                        "These calls do not fit the model, or ask for what does not exist or is not allowed (4xx)."
+                                + (callers.isEmpty() ? "" : " Failed calls of callers: " + callers + "."),
+                        "Tell the caller. The page Live shows its address and why each call is refused.",
+                        ProblemText.page("live", "model", model, "outcome", "failed"))
+                .share(share);
     }
 
     /**
@@ -101,15 +95,16 @@ final class TrafficProblems {
         if (retries < FEWEST || share < RETRIED) {
             return null;
         }
-        return problem(
-                ProblemKind.RETRIES,
-                Map.of("upstream", upstream),
-                share,
-                ProblemText.percent(share) + " of the attempts at servers of upstream '" + upstream + "' are retries.",
-                ProblemText.plural(retries, "attempt") + " in the last minute were retries: " + reasons(upstream)
-                        + ". They add to the load of its servers.",
-                "Look for the server that fails first. Less of retry.budget in this upstream limits the load.",
-                ProblemText.page("servers", "search", upstream));
+        return new GatewayProblem(
+                        ProblemKind.RETRIES,
+                        Map.of("upstream", upstream),
+                        ProblemText.percent(share) + " of the attempts at servers of upstream '" + upstream
+                                + "' are retries.",
+                        ProblemText.plural(retries, "attempt") + " in the last minute were retries: "
+                                + reasons(upstream) + ". They add to the load of its servers.",
+                        "Look for the server that fails first. Less of retry.budget in this upstream limits the load.",
+                        ProblemText.page("servers", "search", upstream))
+                .share(share);
     }
 
     private String reasons(String upstream) {
@@ -131,10 +126,9 @@ final class TrafficProblems {
         if (all < FEWEST || earlier < FEWEST || usual < CACHED || share > LEFT * usual) {
             return null;
         }
-        return problem(
+        return new GatewayProblem(
                 ProblemKind.CACHE_MISSES,
                 Map.of("model", model),
-                null,
                 "The cache of model '" + model + "' answers " + ProblemText.percent(share)
                         + " of its requests; before it answered " + ProblemText.percent(usual) + ".",
                 "Requests differ from those before, or responses are displaced or purged: a client that adds a value of"
@@ -168,34 +162,19 @@ final class TrafficProblems {
     private @Nullable GatewayProblem busy() {
         return isBusy(search)
                 ? new GatewayProblem(
-                        ProblemKind.GATEWAY_BUSY,
-                        late(search) >= TOO_LATE_SECONDS ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING,
-                        Map.of(),
-                        null,
-                        null,
-                        "The gateway is busy: its event loops run " + ProblemText.millis(late(search))
-                                + " late in the mean.",
-                        "Its processors are fully used, by itself or by others, or a limit of its container stops it."
-                                + " All calls wait for that, and servers look slower than they are.",
-                        "Give it more processors (or a higher CPU limit), or add a gateway.",
-                        "isthmus top",
-                        ProblemText.page("overview"))
+                                ProblemKind.GATEWAY_BUSY,
+                                Map.of(),
+                                "The gateway is busy: its event loops run " + ProblemText.millis(late(search))
+                                        + " late in the mean.",
+                                "Its processors are fully used, by itself or by others, or a limit of its container stops it."
+                                        + " All calls wait for that, and servers look slower than they are.",
+                                "Give it more processors (or a higher CPU limit), or add a gateway.",
+                                ProblemText.page("overview"))
+                        .critical(late(search) >= TOO_LATE_SECONDS)
                 : null;
     }
 
     private static double share(long part, long all) {
         return all <= 0 ? 0 : Math.min(1, (double) part / all);
-    }
-
-    private static GatewayProblem problem(
-            ProblemKind kind,
-            Map<String, String> subject,
-            @Nullable Double share,
-            String text,
-            String cause,
-            String nextStep,
-            String page) {
-        return new GatewayProblem(
-                kind, ProblemSeverity.WARNING, subject, null, share, text, cause, nextStep, "isthmus top", page);
     }
 }

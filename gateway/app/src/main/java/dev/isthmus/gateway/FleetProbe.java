@@ -1,7 +1,7 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.catalogue.FleetReport;
 import dev.isthmus.gateway.catalogue.FleetSurvey;
+import dev.isthmus.gateway.catalogue.FleetSurvey.FleetReport;
 import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.EventLoops;

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.cli;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.FleetProbe;
-import dev.isthmus.gateway.catalogue.FleetReport;
+import dev.isthmus.gateway.catalogue.FleetSurvey.FleetReport;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigProblem;

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.catalogue;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.GatewayReadiness;
@@ -8,6 +7,8 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.catalogue.FleetSnapshots.FleetSnapshot;
+import dev.isthmus.gateway.catalogue.MergedModel.Drift;
+import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
 import dev.isthmus.gateway.catalogue.ModelMetadataCache.DriftLog;
 import dev.isthmus.gateway.catalogue.RepositoryIndex.IndexedModel;
 import dev.isthmus.gateway.catalogue.RepositoryIndex.IndexedModel.ReplicaState;
@@ -66,17 +67,17 @@ public final class Catalogue implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Catalogue.class);
     private static final long TICK_MILLIS = 250;
     private static final int MAX_IN_FLIGHT = 4;
+    private static final ReplicaState UNCHECKED = new ReplicaState(new ServerId("", ""), ModelState.UNKNOWN, "");
 
     private final List<Upstream> upstreams;
     private final ModelLocations locations;
     private final EventLoop loop;
     private final ServerRecords records;
     private final FleetSnapshots snapshots;
-    private final ServerMetadataPolls servers;
+    private final ServerRecords.MetadataPolls servers;
     private final RepositoryIndexes indexes;
     private final ModelMetadataCache models;
     private final OnDemandChecks onDemand;
-    private final ModelReadinessLookup readiness;
     private final CatalogueMeters meters;
     private final GatewayReadiness gateway;
     private final boolean readyBefore;
@@ -142,18 +143,16 @@ public final class Catalogue implements AutoCloseable {
         CatalogueRequests requests = new CatalogueRequests(loop, resources.allocator(), meters::failed, index);
         ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
         this.indexes = new RepositoryIndexes(records, locations, settings, requests, limiter, time, resources.random());
-        ModelServers modelServers = new ModelServers(records);
-        this.models = new ModelMetadataCache(
-                modelServers, locations, requests, limiter, new DriftLog(), time, resources.random());
+        this.models =
+                new ModelMetadataCache(records, locations, requests, limiter, new DriftLog(), time, resources.random());
         this.onDemand = new OnDemandChecks(
                 loop, resources.allocator(), time, upstream -> meters.failed(upstream, "model_ready"));
-        this.readiness = new ModelReadinessLookup(locations, modelServers, onDemand);
-        this.servers = new ServerMetadataPolls(
-                records, requests, time, resources.random(), this::returned, snapshots::changed);
+        this.servers =
+                records.new MetadataPolls(requests, time, resources.random(), this::returned, snapshots::changed);
         meters.register(
                 locations.configured(),
                 model -> Boolean.TRUE.equals(snapshots.now().models().get(model)) ? 1 : 0,
-                models.drift()::count);
+                model -> models.drift().of(model).size());
     }
 
     /** Servers became ready, for the first time or again: their metadata may have changed. */
@@ -233,7 +232,35 @@ public final class Catalogue implements AutoCloseable {
                 target -> target.upstream().send(call, new UpstreamRequest.ModelReadyRequest(target.model()), reply);
         Consumer<LookupResult<Boolean>> deliver =
                 found -> deliver(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), forward, reply);
-        return new PendingClient<>(call, reply, deliver).begin(loop, then -> readiness.ready(model, then));
+        return new PendingClient<>(call, reply, deliver).begin(loop, then -> checkReady(model, then));
+    }
+
+    /** Determines by on-demand checks and the model's policy whether it is ready, if active checks have no result. */
+    private void checkReady(ModelRef model, Consumer<LookupResult<Boolean>> then) {
+        ModelLocation location = locations.of(model);
+        List<ModelOnServer> checked = records.of(location, ServerRecords.MAX_SERVERS).stream()
+                .map(server -> new ModelOnServer(server.record().server(), server.model()))
+                .toList();
+        onDemand.check(checked, found -> then.accept(readiness(location, found)));
+    }
+
+    /** An unreachable server has no ready model; other failures are reported to the client. */
+    private static LookupResult<Boolean> readiness(ModelLocation location, LookupResult<CheckResults> found) {
+        return switch (found) {
+            case LookupResult.Failure<CheckResults> failure ->
+                new LookupResult.Failure<>(failure.failure(), failure.keep());
+            case LookupResult.Value<CheckResults> value -> {
+                CheckResults results = value.value();
+                yield results.unknown()
+                        ? new LookupResult.Failure<>(FailureSeverity.worst(results.failures()), value.keep())
+                        : new LookupResult.Value<>(count(results).satisfies(location.policy()), value.keep());
+            }
+        };
+    }
+
+    private static ReadyCount count(CheckResults results) {
+        return new ReadyCount(
+                results.ready(), results.responses() + results.failures().size());
     }
 
     /**
@@ -354,9 +381,45 @@ public final class Catalogue implements AutoCloseable {
 
     /** For the admin listener: the index with the state on each server, and configured models that no server lists. */
     public ObjectNode indexDocument() {
-        return new UnlistedModels(locations, this::members)
-                .addTo(indexes.index())
-                .detailed();
+        return withUnlisted(indexes.index()).detailed();
+    }
+
+    /** With the configured models that no server lists, as servers without an index do not. */
+    private RepositoryIndex withUnlisted(RepositoryIndex index) {
+        Set<String> listed =
+                index.models().stream().map(each -> each.merged().name()).collect(Collectors.toSet());
+        List<IndexedModel> models = new ArrayList<>(index.models());
+        locations.configured().stream()
+                .filter(name -> !listed.contains(name))
+                .map(this::unlisted)
+                .forEach(models::add);
+        // The sort is stable, so versions of a model stay in their order.
+        models.sort(Comparator.comparing(each -> each.merged().name()));
+        return new RepositoryIndex(models, index.failures(), index.servers(), index.cut());
+    }
+
+    private IndexedModel unlisted(String name) {
+        Set<ReplicaState> replicas = new LinkedHashSet<>();
+        for (Target target : locations.of(ModelRef.of(name)).targets()) {
+            members(target.upstream()).forEach(server -> replicas.add(state(server, target.model())));
+        }
+        ReplicaState best =
+                replicas.stream().max(Comparator.comparing(ReplicaState::state)).orElse(UNCHECKED);
+        return new IndexedModel(new IndexEntry(name, "", best.state(), best.reason()), List.copyOf(replicas));
+    }
+
+    private static ReplicaState state(ReplicaStatus server, ModelRef model) {
+        ServerId source = new ServerId(server.upstream(), server.label());
+        Boolean ready = server.models().get(model);
+        if (!server.ready()) {
+            return new ReplicaState(source, ModelState.UNAVAILABLE, MetadataLimits.reason(server.reason()));
+        }
+        if (ready == null) {
+            return new ReplicaState(source, ModelState.UNKNOWN, "not checked yet");
+        }
+        return ready
+                ? new ReplicaState(source, ModelState.READY, "")
+                : new ReplicaState(source, ModelState.UNAVAILABLE, "not ready");
     }
 
     /** What the servers declare of their models, for the validation of requests. */
@@ -369,9 +432,9 @@ public final class Catalogue implements AutoCloseable {
         return models.drift().document();
     }
 
-    /** For the admin listener: where servers disagree about one model. */
-    public ArrayNode driftDocument(String model) {
-        return models.drift().document(model);
+    /** Where servers disagree about one model. */
+    public List<Drift> drift(String model) {
+        return models.drift().of(model);
     }
 
     /** The differences between the servers of each model that has some, a line each. */
@@ -408,101 +471,6 @@ public final class Catalogue implements AutoCloseable {
             ticks.cancel(false);
         }
         meters.close();
-    }
-
-    /** Adds to an index the configured models that no server lists, as servers without an index do not. */
-    static final class UnlistedModels {
-        private static final ReplicaState UNCHECKED = new ReplicaState(new ServerId("", ""), ModelState.UNKNOWN, "");
-
-        private final ModelLocations locations;
-        private final Function<Upstream, List<ReplicaStatus>> members;
-
-        /** @param members the servers of an upstream, as last checked */
-        UnlistedModels(ModelLocations locations, Function<Upstream, List<ReplicaStatus>> members) {
-            this.locations = locations;
-            this.members = members;
-        }
-
-        RepositoryIndex addTo(RepositoryIndex index) {
-            Set<String> listed =
-                    index.models().stream().map(each -> each.merged().name()).collect(Collectors.toSet());
-            List<IndexedModel> models = new ArrayList<>(index.models());
-            locations.configured().stream()
-                    .filter(name -> !listed.contains(name))
-                    .map(this::model)
-                    .forEach(models::add);
-            // The sort is stable, so versions of a model stay in their order.
-            models.sort(Comparator.comparing(each -> each.merged().name()));
-            return new RepositoryIndex(models, index.failures(), index.servers(), index.cut());
-        }
-
-        private IndexedModel model(String name) {
-            Set<ReplicaState> replicas = new LinkedHashSet<>();
-            for (Target target : locations.of(ModelRef.of(name)).targets()) {
-                members.apply(target.upstream()).forEach(server -> replicas.add(state(server, target.model())));
-            }
-            ReplicaState best = replicas.stream()
-                    .max(Comparator.comparing(ReplicaState::state))
-                    .orElse(UNCHECKED);
-            return new IndexedModel(new IndexEntry(name, "", best.state(), best.reason()), List.copyOf(replicas));
-        }
-
-        private static ReplicaState state(ReplicaStatus server, ModelRef model) {
-            ServerId source = new ServerId(server.upstream(), server.label());
-            Boolean ready = server.models().get(model);
-            if (!server.ready()) {
-                return new ReplicaState(source, ModelState.UNAVAILABLE, MetadataLimits.reason(server.reason()));
-            }
-            if (ready == null) {
-                return new ReplicaState(source, ModelState.UNKNOWN, "not checked yet");
-            }
-            return ready
-                    ? new ReplicaState(source, ModelState.READY, "")
-                    : new ReplicaState(source, ModelState.UNAVAILABLE, "not ready");
-        }
-    }
-
-    /**
-     * Determines by on-demand checks and the model's policy whether a model is ready, if active checks have no result. Used
-     * on the catalogue's loop.
-     */
-    static final class ModelReadinessLookup {
-        private final ModelLocations locations;
-        private final ModelServers servers;
-        private final OnDemandChecks checks;
-
-        ModelReadinessLookup(ModelLocations locations, ModelServers servers, OnDemandChecks checks) {
-            this.locations = locations;
-            this.servers = servers;
-            this.checks = checks;
-        }
-
-        void ready(ModelRef model, Consumer<LookupResult<Boolean>> then) {
-            ModelLocation location = locations.of(model);
-            List<ModelOnServer> checked = servers.of(location, ModelServers.MAX_SERVERS).stream()
-                    .map(server -> new ModelOnServer(server.record().server(), server.model()))
-                    .toList();
-            checks.check(checked, found -> then.accept(readiness(location, found)));
-        }
-
-        /** An unreachable server has no ready model; other failures are reported to the client. */
-        private static LookupResult<Boolean> readiness(ModelLocation location, LookupResult<CheckResults> found) {
-            return switch (found) {
-                case LookupResult.Failure<CheckResults> failure ->
-                    new LookupResult.Failure<>(failure.failure(), failure.keep());
-                case LookupResult.Value<CheckResults> value -> {
-                    CheckResults results = value.value();
-                    yield results.unknown()
-                            ? new LookupResult.Failure<>(FailureSeverity.worst(results.failures()), value.keep())
-                            : new LookupResult.Value<>(count(results).satisfies(location.policy()), value.keep());
-                }
-            };
-        }
-
-        private static ReadyCount count(CheckResults results) {
-            return new ReadyCount(
-                    results.ready(), results.responses() + results.failures().size());
-        }
     }
 
     /**

@@ -1,5 +1,8 @@
 package dev.isthmus.gateway.catalogue;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.oip.ErrorCode;
@@ -36,7 +39,19 @@ public sealed interface IndexListing {
     }
 
     /** The request failed: the server's models are unknown. */
-    record FailedListing(ServerId source, OipException failure) implements IndexListing {}
+    record FailedListing(
+            @JsonUnwrapped ServerId source, @JsonIgnore OipException failure) implements IndexListing {
+
+        @JsonProperty
+        ErrorCode code() {
+            return failure.code();
+        }
+
+        @JsonProperty
+        String reason() {
+            return MetadataLimits.reason(failure.message());
+        }
+    }
 
     /** From the protocol's index; a failure if it has more than 100,000 entries. */
     static IndexListing of(ServerId source, RepositoryIndexResponse index) {

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.catalogue;
 
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.ModelRef;
@@ -190,7 +191,7 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
      * @param merged the merged value; empty if absent
      * @param said the server's value; empty if absent
      */
-    public record Drift(ServerId source, DriftKind kind, String subject, String merged, String said) {
+    public record Drift(@JsonUnwrapped ServerId source, DriftKind kind, String subject, String merged, String said) {
 
         public Drift {
             subject = MetadataLimits.reason(subject);
@@ -226,6 +227,20 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
             OUTPUT_EXTRA,
             DATATYPE,
             SHAPE
+        }
+    }
+
+    /**
+     * One server's description of a model.
+     *
+     * @param requested the requested name and version, as in the target
+     * @param ready whether the model is ready on the server
+     */
+    public record ModelDescription(ServerId source, ModelRef requested, boolean ready, ModelMetadata metadata) {
+
+        /** False for KServe, and for MLServer models without settings, which list no tensors: they never disagree. */
+        boolean namesTensors() {
+            return !metadata.inputs().isEmpty() || !metadata.outputs().isEmpty();
         }
     }
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.catalogue;
 
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
 import dev.isthmus.gateway.settings.ModelPattern;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -62,5 +63,19 @@ public final class ModelLocations {
     /** The upstream for models that are not configured. */
     public Optional<Upstream> defaultUpstream() {
         return routes.defaultUpstream();
+    }
+
+    /**
+     * Where the calls of a model are routed.
+     *
+     * @param targets all of them, in configuration order
+     * @param configured whether the model is configured by name, not by a pattern, discovery or the default upstream
+     * @param policy when it is ready
+     */
+    public record ModelLocation(List<Target> targets, boolean configured, ReadyPolicy policy) {
+
+        public ModelLocation {
+            targets = List.copyOf(targets);
+        }
     }
 }

@@ -1,13 +1,14 @@
 package dev.isthmus.gateway.catalogue;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.catalogue.MergedModel.Drift;
-import dev.isthmus.gateway.catalogue.ModelServers.ServerModel;
+import dev.isthmus.gateway.catalogue.MergedModel.ModelDescription;
+import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
+import dev.isthmus.gateway.catalogue.ServerRecords.ServerModel;
 import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.fleet.SharedLookups;
 import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
@@ -47,7 +48,7 @@ final class ModelMetadataCache {
     private static final Duration NOT_FOUND_TTL = Duration.ofSeconds(2);
     private static final Duration FAILURE_TTL = Duration.ofSeconds(1);
 
-    private final ModelServers servers;
+    private final ServerRecords servers;
     private final ModelLocations locations;
     private final CatalogueRequests requests;
     private final ConcurrencyLimiter background;
@@ -62,7 +63,7 @@ final class ModelMetadataCache {
     private volatile Consumer<Set<Upstream>> changed = upstreams -> {};
 
     ModelMetadataCache(
-            ModelServers servers,
+            ServerRecords servers,
             ModelLocations locations,
             CatalogueRequests requests,
             ConcurrencyLimiter background,
@@ -147,7 +148,7 @@ final class ModelMetadataCache {
     }
 
     void describe(ModelRef model, Consumer<LookupResult<ModelMetadata>> then) {
-        metadata.lookUp(model, found -> describe(model, ModelServers.MAX_SERVERS, onDemand, found), then);
+        metadata.lookUp(model, found -> describe(model, ServerRecords.MAX_SERVERS, onDemand, found), then);
     }
 
     private void describe(
@@ -274,6 +275,7 @@ final class ModelMetadataCache {
     /** The latest drift of each model; logs each change once. Thread-safe. */
     static final class DriftLog {
         private static final Logger LOG = LoggerFactory.getLogger(DriftLog.class);
+        private static final ObjectMapper JSON = new ObjectMapper();
         private static final int MAX_MODELS = 10_000;
 
         private final Cache<String, List<Drift>> byModel = Caffeine.newBuilder()
@@ -282,8 +284,7 @@ final class ModelMetadataCache {
                 .build();
 
         void record(String model, List<Drift> drift) {
-            List<Drift> before = byModel.getIfPresent(model);
-            if (drift.equals(before == null ? List.of() : before)) {
+            if (drift.equals(of(model))) {
                 return;
             }
             if (drift.isEmpty()) {
@@ -316,12 +317,6 @@ final class ModelMetadataCache {
             return MetadataLimits.cut(text.toString(), MetadataLimits.REPORT);
         }
 
-        /** The number of differences for the model. */
-        int count(String model) {
-            List<Drift> drift = byModel.getIfPresent(model);
-            return drift == null ? 0 : drift.size();
-        }
-
         /** The differences of each model that has some, each with its server. */
         Map<String, List<String>> texts() {
             return byModel.asMap().entrySet().stream()
@@ -331,32 +326,19 @@ final class ModelMetadataCache {
         }
 
         ObjectNode document() {
-            ObjectNode json = JsonNodeFactory.instance.objectNode();
-            ArrayNode models = json.putArray("models");
-            new TreeMap<>(byModel.asMap()).forEach((model, drift) -> {
-                add(models.addObject().put("name", model).putArray("drift"), drift);
-            });
-            return json;
+            List<ModelDrift> models = new TreeMap<>(byModel.asMap())
+                    .entrySet().stream()
+                            .map(each -> new ModelDrift(each.getKey(), each.getValue()))
+                            .toList();
+            return JSON.valueToTree(Map.of("models", models));
         }
+
+        private record ModelDrift(String name, List<Drift> drift) {}
 
         /** The differences of one model. */
-        ArrayNode document(String model) {
-            ArrayNode list = JsonNodeFactory.instance.arrayNode();
+        List<Drift> of(String model) {
             List<Drift> drift = byModel.getIfPresent(model);
-            add(list, drift == null ? List.of() : drift);
-            return list;
-        }
-
-        private static void add(ArrayNode list, List<Drift> drift) {
-            for (Drift difference : drift) {
-                list.addObject()
-                        .put("upstream", difference.source().upstream())
-                        .put("server", difference.source().label())
-                        .put("kind", difference.kind().name())
-                        .put("subject", difference.subject())
-                        .put("merged", difference.merged())
-                        .put("said", difference.said());
-            }
+            return drift == null ? List.of() : drift;
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.catalogue;
 
+import com.fasterxml.jackson.annotation.JsonValue;
 import java.util.Locale;
 
 /** The state of a model in a repository index, from the least to the most advanced. */
@@ -26,6 +27,7 @@ public enum ModelState {
     }
 
     /** The protocol's name; empty for {@link #NONE}. */
+    @JsonValue
     public String text() {
         return this == NONE ? "" : name();
     }

@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.catalogue;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.catalogue.RepositoryIndex.IndexedModel.ReplicaState;
 import dev.isthmus.oip.OipException;
@@ -27,7 +29,11 @@ import java.util.TreeMap;
  * @param cut whether there were more models
  */
 public record RepositoryIndex(
-        List<IndexedModel> models, List<IndexListing.FailedListing> failures, int servers, boolean cut) {
+        List<IndexedModel> models,
+        List<IndexListing.FailedListing> failures,
+        @JsonIgnore int servers,
+        boolean cut) {
+    private static final ObjectMapper JSON = new ObjectMapper();
 
     public RepositoryIndex {
         models = List.copyOf(models);
@@ -76,32 +82,7 @@ public record RepositoryIndex(
 
     /** For the admin listener: the state on each server, and the failures. */
     public ObjectNode detailed() {
-        ObjectNode json = JsonNodeFactory.instance.objectNode();
-        ArrayNode list = json.putArray("models");
-        for (IndexedModel model : models) {
-            IndexEntry merged = model.merged();
-            ObjectNode node = list.addObject().put("name", merged.name()).put("version", merged.version());
-            state(node, merged.state(), merged.reason());
-            ArrayNode servers = node.putArray("servers");
-            for (ReplicaState replica : model.replicas()) {
-                state(source(servers.addObject(), replica.source()), replica.state(), replica.reason());
-            }
-        }
-        ArrayNode failureList = json.putArray("failures");
-        for (IndexListing.FailedListing failed : failures) {
-            source(failureList.addObject(), failed.source())
-                    .put("code", failed.failure().code().name())
-                    .put("reason", MetadataLimits.reason(failed.failure().message()));
-        }
-        return json.put("cut", cut);
-    }
-
-    private static ObjectNode source(ObjectNode node, ServerId source) {
-        return node.put("upstream", source.upstream()).put("server", source.label());
-    }
-
-    private static void state(ObjectNode node, ModelState state, String reason) {
-        node.put("state", state.text()).put("reason", reason);
+        return JSON.valueToTree(this);
     }
 
     /**
@@ -110,7 +91,9 @@ public record RepositoryIndex(
      * @param merged the entry for clients
      * @param replicas the servers of every upstream that has it, in the order of the sources
      */
-    public record IndexedModel(IndexEntry merged, List<ReplicaState> replicas) {
+    public record IndexedModel(
+            @JsonUnwrapped IndexEntry merged,
+            @JsonProperty("servers") List<ReplicaState> replicas) {
 
         public IndexedModel {
             replicas = List.copyOf(replicas);
@@ -122,7 +105,7 @@ public record RepositoryIndex(
          * @param state {@link ModelState#NONE} if nothing of the model is loaded, {@link ModelState#UNKNOWN} if the request
          *     failed
          */
-        public record ReplicaState(ServerId source, ModelState state, String reason) {}
+        public record ReplicaState(@JsonUnwrapped ServerId source, ModelState state, String reason) {}
     }
 
     /**

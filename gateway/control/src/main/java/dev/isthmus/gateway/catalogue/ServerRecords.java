@@ -1,9 +1,13 @@
 package dev.isthmus.gateway.catalogue;
 
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
+import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -12,15 +16,25 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /** The servers of all upstreams. Used on the catalogue's loop, except for {@link #members}. */
 final class ServerRecords {
+    /** Servers that are asked about a model when a client wants to know. */
+    static final int MAX_SERVERS = 8;
+
     private final List<Upstream> upstreams;
     /** By upstream: the models configured by name, under their names there. */
     private final Map<Upstream, Set<ModelRef>> models = new HashMap<>();
 
     private Map<Upstream, ServerRecord> byServer = new LinkedHashMap<>();
     private Map<Upstream, List<ServerRecord>> byUpstream = Map.of();
+
+    /** A server and the model's name there. */
+    record ServerModel(ServerRecord record, ModelRef model, ServerId source) {}
 
     /** @param upstreams in order of precedence if servers disagree */
     ServerRecords(List<Upstream> upstreams, ModelLocations locations) {
@@ -104,5 +118,103 @@ final class ServerRecords {
             }
         }
         return known;
+    }
+
+    /**
+     * The servers of all targets, round-robin, at most this many; without servers that are not ready, unless none is.
+     */
+    List<ServerModel> of(ModelLocation location, int maxServers) {
+        List<List<ServerModel>> byTarget = new ArrayList<>();
+        for (Target target : location.targets()) {
+            byTarget.add(of(target.upstream()).stream()
+                    .map(record -> new ServerModel(record, target.model(), source(location, target, record)))
+                    .toList());
+        }
+        boolean anyReady = byTarget.stream()
+                .flatMap(List::stream)
+                .anyMatch(server -> server.record().isReady());
+        List<ServerModel> chosen = new ArrayList<>();
+        int longest = byTarget.stream().mapToInt(List::size).max().orElse(0);
+        for (int i = 0; i < longest; i++) {
+            for (List<ServerModel> servers : byTarget) {
+                if (i < servers.size() && chosen.size() < maxServers) {
+                    ServerModel server = servers.get(i);
+                    if (server.record().isReady() || !anyReady) {
+                        chosen.add(server);
+                    }
+                }
+            }
+        }
+        return chosen;
+    }
+
+    /** Several targets may be on one server. */
+    private static ServerId source(ModelLocation location, Target target, ServerRecord record) {
+        long targetsOnUpstream = location.targets().stream()
+                .filter(other -> other.upstream() == target.upstream())
+                .count();
+        ServerId source = record.source();
+        return targetsOnUpstream == 1 ? source : new ServerId(source.upstream(), source.label() + " " + target.model());
+    }
+
+    /**
+     * Polls the metadata of each ready server, and requests them when a server becomes ready again. Used on the catalogue's
+     * loop.
+     */
+    final class MetadataPolls {
+        private static final Duration POLL_INTERVAL = Duration.ofSeconds(30);
+        private static final int MAX_IN_FLIGHT = 16;
+
+        private final CatalogueRequests requests;
+        private final Consumer<List<ServerRecord>> returned;
+        private final Runnable changed;
+        private final ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
+        private final PollSchedule<Upstream> schedule;
+
+        /**
+         * @param returned called with servers that became ready, for the first time or again
+         * @param changed called when metadata have changed
+         */
+        MetadataPolls(
+                CatalogueRequests requests,
+                LongSupplier nanoTime,
+                RandomGenerator random,
+                Consumer<List<ServerRecord>> returned,
+                Runnable changed) {
+            this.requests = requests;
+            this.returned = returned;
+            this.changed = changed;
+            this.schedule = new PollSchedule<>(POLL_INTERVAL, nanoTime, random);
+        }
+
+        void tick() {
+            List<ServerRecord> back = all().stream()
+                    .filter(record -> record.isReady() && !record.wasReady)
+                    .toList();
+            back.forEach(record -> schedule.pollNow(record.server()));
+            if (!back.isEmpty()) {
+                returned.accept(back);
+            }
+            for (ServerRecord record : all()) {
+                boolean ready = record.isReady();
+                record.wasReady = ready;
+                Upstream server = record.server();
+                if ((ready || record.inProcess()) && schedule.begin(server)) {
+                    limiter.submit(() -> requests.serverMetadata(server, (message, failure) -> ended(record, message)));
+                }
+            }
+            schedule.retain(servers());
+        }
+
+        /** The health checks report why a server does not respond. */
+        private void ended(ServerRecord record, @Nullable ReplyMessage message) {
+            if (message instanceof ReplyMessage.Server server
+                    && !server.metadata().equals(record.metadata)) {
+                record.metadata = server.metadata();
+                changed.run();
+            }
+            schedule.ended(record.server());
+            limiter.completed();
+        }
     }
 }

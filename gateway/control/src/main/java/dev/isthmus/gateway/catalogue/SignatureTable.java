@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.catalogue;
 
+import dev.isthmus.gateway.catalogue.MergedModel.ModelDescription;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.validation.DeclaredSignatures;
 import dev.isthmus.gateway.validation.ModelSignature;

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.console;
 
+import dev.isthmus.gateway.console.SubjectHistory.SubjectKind;
 import dev.isthmus.gateway.peers.PeerSummary.PeerModel;
 import dev.isthmus.gateway.peers.PeerSummary.PeerTraffic;
 import dev.isthmus.gateway.settings.GatewayConfig;

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.catalogue;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.catalogue.MergedModel.Drift;
+import dev.isthmus.gateway.catalogue.MergedModel.ModelDescription;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.ModelRef;

@@ -2,6 +2,8 @@ package dev.isthmus.gateway.console;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.console.SubjectHistory.SubjectGroup;
+import dev.isthmus.gateway.console.SubjectHistory.SubjectKind;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.settings.GatewayConfig;

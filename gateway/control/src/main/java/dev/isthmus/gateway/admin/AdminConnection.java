@@ -187,20 +187,10 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
     }
 
     /** Sends a temporary file as a response, part by part as the client reads it, and deletes it. */
-    static final class FileTransfer {
+    record FileTransfer(ChannelHandlerContext ctx, AdminResponse response, Path file) {
         private static final Logger LOG = LoggerFactory.getLogger(FileTransfer.class);
         private static final int PART = 64 << 10;
         private static final long PART_TIMEOUT_SECONDS = 30;
-
-        private final ChannelHandlerContext ctx;
-        private final AdminResponse response;
-        private final Path file;
-
-        FileTransfer(ChannelHandlerContext ctx, AdminResponse response, Path file) {
-            this.ctx = ctx;
-            this.response = response;
-            this.file = file;
-        }
 
         /** Sends the file. Blocks; returns whether the connection can be used further. */
         boolean send(boolean keepAlive) {

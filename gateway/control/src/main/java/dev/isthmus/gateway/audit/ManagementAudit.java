@@ -18,15 +18,9 @@ import java.util.Set;
  * Records the calls that change servers: load and unload of models, settings of their logs and traces. A call that its
  * caller is not allowed to make is in the access log only, as others could otherwise fill this one.
  */
-public final class ManagementAudit implements Layer {
+public record ManagementAudit(AuditLog log) implements Layer {
     private static final Set<Extension> AUDITED = EnumSet.of(
             Extension.REPOSITORY_LOAD, Extension.REPOSITORY_UNLOAD, Extension.TRACE_SETTING, Extension.LOG_SETTINGS);
-
-    private final AuditLog log;
-
-    public ManagementAudit(AuditLog log) {
-        this.log = log;
-    }
 
     @Override
     public String name() {

@@ -181,7 +181,7 @@ public final class DebugPages {
     }
 
     /** The open connections. */
-    static final class ConnectionReport {
+    record ConnectionReport(ConnectionTable table) {
         private static final int MAX_PAGE = 1000;
         private static final int DEFAULT_PAGE = 100;
         private static final int LARGEST = 10;
@@ -190,12 +190,6 @@ public final class DebugPages {
 
         private static final double NANOS_PER_SECOND = 1e9;
         private static final Duration TIMEOUT = Duration.ofSeconds(2);
-
-        private final ConnectionTable table;
-
-        ConnectionReport(ConnectionTable table) {
-            this.table = table;
-        }
 
         /** A page of connections, in the order in which they were opened. */
         AdminResponse page(AdminRequest request) {

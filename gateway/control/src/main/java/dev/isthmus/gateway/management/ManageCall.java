@@ -57,22 +57,10 @@ import org.slf4j.LoggerFactory;
  * The management extensions of a fleet: index and statistics of several servers are merged, load and unload go to every
  * server of the model, everything else to one. The response of a single server is forwarded unchanged.
  */
-public final class ManageCall {
+public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimits limits, AccessPolicy policy) {
     private static final Logger LOG = LoggerFactory.getLogger(ManageCall.class);
     /** For requests about the server. */
     private static final ModelRef NO_MODEL = ModelRef.of("");
-
-    private final ModelLocations locations;
-    private final Catalogue catalogue;
-    private final WireLimits limits;
-    private final AccessPolicy policy;
-
-    ManageCall(ModelLocations locations, Catalogue catalogue, WireLimits limits, AccessPolicy policy) {
-        this.locations = locations;
-        this.catalogue = catalogue;
-        this.limits = limits;
-        this.policy = policy;
-    }
 
     /** Requests a server's index over whichever protocol it speaks. */
     public static final IndexRequest INDEX = (call, server, reply) -> {

@@ -10,7 +10,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.catalogue.Catalogue;
-import dev.isthmus.gateway.catalogue.ModelLocation;
+import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.validation.DeclaredSignatures;
 import dev.isthmus.gateway.validation.RequestMismatch;

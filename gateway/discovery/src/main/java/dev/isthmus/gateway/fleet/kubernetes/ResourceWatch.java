@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.MappingIterator;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.isthmus.gateway.fleet.kubernetes.ApiServer.ApiException;
+import dev.isthmus.gateway.fleet.kubernetes.ApiServer.TimedBody;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;

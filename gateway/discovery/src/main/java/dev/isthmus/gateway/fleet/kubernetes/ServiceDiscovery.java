@@ -10,23 +10,13 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
-/** Watches the Services among the addresses of an upstream, and resolves its names by other means. */
-public final class ServiceDiscovery implements Discovery {
-    private final Discovery names;
-    private final KubernetesDiscovery services;
-    private final KubernetesConfig access;
-
-    /**
-     * For upstreams with one access.
-     *
-     * @param names calls its listeners on the same loop as {@code services}
-     */
-    public ServiceDiscovery(Discovery names, KubernetesDiscovery services, KubernetesConfig access) {
-        this.names = names;
-        this.services = services;
-        this.access = access;
-    }
-
+/**
+ * Watches the Services among the addresses of an upstream, and resolves its names by other means.
+ *
+ * @param names calls its listeners on the same loop as {@code services}
+ */
+public record ServiceDiscovery(Discovery names, KubernetesDiscovery services, KubernetesConfig access)
+        implements Discovery {
     @Override
     public Registration watch(
             List<ServerAddress> addresses, Duration refresh, Consumer<List<DiscoveredServer>> listener) {

@@ -12,11 +12,12 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** The servers behind a port of a Service, out of its EndpointSlices. */
-final class ServiceEndpoints {
-    private final KubernetesService service;
-    private final @Nullable String zone;
-
+/**
+ * The servers behind a port of a Service, out of its EndpointSlices.
+ *
+ * @param zone of the gateway; null if unknown
+ */
+record ServiceEndpoints(KubernetesService service, @Nullable String zone) {
     /**
      * The result.
      *
@@ -31,12 +32,6 @@ final class ServiceEndpoints {
 
     /** An endpoint with the port's number in its slice. */
     private record PortEndpoint(SliceEndpoint endpoint, int port) {}
-
-    /** @param zone of the gateway; null if unknown */
-    ServiceEndpoints(KubernetesService service, @Nullable String zone) {
-        this.service = service;
-        this.zone = zone;
-    }
 
     /** The servers for new calls. */
     FoundServers of(Collection<EndpointSlice> slices) {

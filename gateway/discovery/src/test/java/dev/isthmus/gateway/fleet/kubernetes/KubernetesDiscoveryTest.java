@@ -10,6 +10,7 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
+import dev.isthmus.gateway.fleet.kubernetes.ApiServer.TimedBody;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.KubernetesConfig;
 import dev.isthmus.gateway.settings.ServerAddress;

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet.kubernetes;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.isthmus.gateway.fleet.kubernetes.ApiServer.TimedBody;
 import java.io.IOException;
 import java.net.http.HttpTimeoutException;
 import java.nio.ByteBuffer;

@@ -76,12 +76,12 @@ public final class DebugPages {
 
     private AdminResponse threads(AdminRequest request) {
         AdminQuery.of(request);
-        return AdminResponse.text(TEXT, ThreadDump.text());
+        return AdminResponse.text(TEXT, DiagnosticCommands.threads());
     }
 
     private synchronized AdminResponse heap(AdminRequest request) {
         int classes = AdminQuery.of(request, "classes").integer("classes", 1, MAX_CLASSES, DEFAULT_CLASSES);
-        return AdminResponse.text(TEXT, HeapHistogram.text(classes));
+        return AdminResponse.text(TEXT, DiagnosticCommands.heap(classes));
     }
 
     private AdminResponse buffers(AdminRequest request) {
@@ -105,29 +105,38 @@ public final class DebugPages {
                 .changed(AuditedChange.done("flight recording", "", "", seconds + " s recorded"));
     }
 
-    /** Number and size of the objects of each class. */
-    static final class HeapHistogram {
-        private HeapHistogram() {}
+    /** Commands of the JVM, which {@code jcmd} has, too. */
+    static final class DiagnosticCommands {
+        private DiagnosticCommands() {}
+
+        /** The stacks of all platform threads, with their locks. Stops the process for some milliseconds. */
+        static String threads() {
+            return run("threadPrint", "-l", "stacks of its threads");
+        }
 
         /**
-         * The histogram as text, with the classes that take most. Stops the process while the heap is walked: about a
-         * second for each GiB.
-         *
-         * @throws OipException UNIMPLEMENTED if this JVM does not offer it
+         * The classes that take most of the heap. Stops the process while the heap is walked: about a second for each
+         * GiB.
          */
-        static String text(int classes) {
+        static String heap(int classes) {
+            // Unreachable objects, too: without, it would first collect all garbage.
+            String histogram = run("gcClassHistogram", "-all", "histogram of its heap");
+            // Two lines of heading.
+            return histogram.lines().limit(classes + 2L).collect(Collectors.joining("\n", "", "\n"));
+        }
+
+        /** @throws OipException UNIMPLEMENTED if this JVM does not offer it */
+        private static String run(String command, String option, String what) {
             try {
-                Object result = ManagementFactory.getPlatformMBeanServer()
+                return ManagementFactory.getPlatformMBeanServer()
                         .invoke(
                                 new ObjectName("com.sun.management:type=DiagnosticCommand"),
-                                "gcClassHistogram",
-                                // Unreachable objects, too: without, it would first collect all garbage.
-                                new Object[] {new String[] {"-all"}},
-                                new String[] {String[].class.getName()});
-                // Two lines of heading.
-                return result.toString().lines().limit(classes + 2L).collect(Collectors.joining("\n", "", "\n"));
+                                command,
+                                new Object[] {new String[] {option}},
+                                new String[] {String[].class.getName()})
+                        .toString();
             } catch (JMException e) {
-                throw new OipException(ErrorCode.UNIMPLEMENTED, "this JVM has no histogram of its heap", e);
+                throw new OipException(ErrorCode.UNIMPLEMENTED, "this JVM has no " + what, e);
             }
         }
     }

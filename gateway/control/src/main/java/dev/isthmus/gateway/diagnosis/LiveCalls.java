@@ -16,7 +16,6 @@ import dev.isthmus.oip.OipException;
 import io.netty.channel.EventLoop;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,7 +25,6 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
@@ -34,19 +32,19 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The calls that have just ended, while somebody looks at them: each page has a view of its own, which ends when it is
- * not read for ten seconds. Without a view a call costs the reading of one field. Thread-safe.
+ * not read for ten seconds. Without a view a call costs a look at an empty map. Thread-safe.
  */
 public final class LiveCalls implements Layer {
     static final int MAX_VIEWS = 8;
     static final long LEASE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int MAX_MILLIS = 3_600_000;
     private static final Pattern NAME = Pattern.compile("[a-z0-9-]{8,40}");
-    private static final CallView[] NONE = {};
 
     private final LongSupplier nanoTime;
     private final InstantSource clock;
     private final AtomicLong numbers = new AtomicLong();
-    private final AtomicReference<CallView[]> views = new AtomicReference<>(NONE);
+    /** By name. Views are added under the lock of this. */
+    private final Map<String, CallView> views = new ConcurrentHashMap<>();
 
     /** With the system's clocks. */
     public LiveCalls() {
@@ -72,21 +70,16 @@ public final class LiveCalls implements Layer {
     @Override
     public void ended(Exchange exchange) {
         CallContext call = exchange.context();
-        CallView[] open = views.get();
-        if (open.length == 0 || call.protocol() == null) {
+        if (views.isEmpty() || call.protocol() == null) {
             return;
         }
         long now = nanoTime.getAsLong();
-        boolean expired = false;
-        for (CallView view : open) {
+        for (CallView view : views.values()) {
             if (view.expired(now)) {
-                expired = true;
+                views.values().remove(view);
             } else {
                 view.ended(call, now, clock);
             }
-        }
-        if (expired) {
-            keepOpen(now);
         }
     }
 
@@ -94,11 +87,6 @@ public final class LiveCalls implements Layer {
     @Override
     public void messageEnded(Exchange exchange) {
         ended(exchange);
-    }
-
-    private CallView[] keepOpen(long now) {
-        return views.updateAndGet(
-                all -> Arrays.stream(all).filter(view -> !view.expired(now)).toArray(CallView[]::new));
     }
 
     private AdminResponse page(AdminRequest request) {
@@ -120,43 +108,27 @@ public final class LiveCalls implements Layer {
      *
      * @throws OipException OVERLOADED if there are too many
      */
-    CallView view(String name, CallFilter filter) {
+    synchronized CallView view(String name, CallFilter filter) {
         long now = nanoTime.getAsLong();
-        CallView[] open = keepOpen(now);
-        CallView known = known(open, name);
+        views.values().removeIf(view -> view.expired(now));
+        CallView known = views.get(name);
         if (known != null && known.filter().equals(filter)) {
             known.renew(now);
             return known;
         }
-        CallView next = new CallView(name, filter, numbers, now);
-        views.updateAndGet(all -> with(all, next));
-        return next;
-    }
-
-    private static @Nullable CallView known(CallView[] open, String name) {
-        return Arrays.stream(open)
-                .filter(view -> view.name().equals(name))
-                .findFirst()
-                .orElse(null);
-    }
-
-    private static CallView[] with(CallView[] all, CallView next) {
-        CallView[] others = Arrays.stream(all)
-                .filter(view -> !view.name().equals(next.name()))
-                .toArray(CallView[]::new);
-        if (others.length == MAX_VIEWS) {
+        if (known == null && views.size() >= MAX_VIEWS) {
             throw new OipException(
                     ErrorCode.OVERLOADED, "at most " + MAX_VIEWS + " pages can show calls at a time; close one");
         }
-        CallView[] more = Arrays.copyOf(others, others.length + 1);
-        more[others.length] = next;
-        return more;
+        CallView next = new CallView(filter, numbers, now);
+        views.put(name, next);
+        return next;
     }
 
     /** The call with this request id, if a page shows it; null otherwise. */
     @Nullable
     EndedCall find(String requestId) {
-        return Arrays.stream(views.get())
+        return views.values().stream()
                 .map(view -> view.find(requestId))
                 .filter(Objects::nonNull)
                 .findFirst()
@@ -165,29 +137,23 @@ public final class LiveCalls implements Layer {
 
     /** The number of views, those that have expired and were not removed yet included. */
     int views() {
-        return views.get().length;
+        return views.size();
     }
 
     /** The last calls that one page shows: a ring for each event loop, so that no loop waits for another. Thread-safe. */
     static final class CallView {
         static final int MAX_CALLS = 500;
 
-        private final String name;
         private final CallFilter filter;
         private final Map<EventLoop, CallRing> rings = new ConcurrentHashMap<>();
         private final AtomicLong numbers;
         private volatile long untilNanos;
 
         /** @param numbers of the calls of all views */
-        CallView(String name, CallFilter filter, AtomicLong numbers, long now) {
-            this.name = name;
+        CallView(CallFilter filter, AtomicLong numbers, long now) {
             this.filter = filter;
             this.numbers = numbers;
             renew(now);
-        }
-
-        String name() {
-            return name;
         }
 
         CallFilter filter() {

@@ -27,7 +27,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -47,7 +46,6 @@ public final class FleetSurvey {
     private final ServerRecords records;
     private final ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
     private final CompletableFuture<FleetReport> result = new CompletableFuture<>();
-    private final Map<Upstream, ServerMetadata> metadata = new HashMap<>();
     private final Map<SurveyedModel, DescriptionResult> descriptions = new HashMap<>();
     private final long deadlineNanos;
     private int pending;
@@ -89,8 +87,7 @@ public final class FleetSurvey {
 
     private void begin() {
         for (ServerRecord record : records.all()) {
-            Upstream server = record.server();
-            ask(() -> requests.serverMetadata(server, (message, failure) -> described(server, message)));
+            ask(() -> requests.serverMetadata(record.server(), (message, failure) -> described(record, message)));
         }
         for (String name : locations.configured()) {
             for (Target target : locations.of(ModelRef.of(name)).targets()) {
@@ -127,9 +124,9 @@ public final class FleetSurvey {
     }
 
     /** Not every server has metadata; if it does not respond, the health check says why. */
-    private void described(Upstream server, @Nullable ReplyMessage message) {
+    private void described(ServerRecord record, @Nullable ReplyMessage message) {
         if (message instanceof ReplyMessage.Server is) {
-            metadata.put(server, is.metadata());
+            record.metadata = is.metadata();
         }
         ended();
     }
@@ -154,16 +151,10 @@ public final class FleetSurvey {
 
     private boolean checked() {
         return records.allChecked()
-                && descriptions.keySet().stream()
-                        .allMatch(model -> record(model.server())
-                                .map(record -> record.knows(model.model()))
-                                .orElse(true));
-    }
-
-    private Optional<ServerRecord> record(Upstream server) {
-        return records.all().stream()
-                .filter(record -> record.server() == server)
-                .findFirst();
+                && records.all().stream()
+                        .allMatch(record -> descriptions.keySet().stream()
+                                .filter(model -> model.server() == record.server())
+                                .allMatch(model -> record.knows(model.model())));
     }
 
     private FleetReport report() {
@@ -174,7 +165,7 @@ public final class FleetSurvey {
         List<ServerReport> servers = new ArrayList<>();
         for (ServerRecord record : records.all()) {
             ReplicaStatus seen = record.seen();
-            servers.add(new ServerReport(record.source(), seen.ready(), seen.reason(), metadata.get(record.server())));
+            servers.add(new ServerReport(record.source(), seen.ready(), seen.reason(), record.metadata));
         }
         return new FleetReport(
                 empty, servers, locations.configured().stream().map(this::model).toList());

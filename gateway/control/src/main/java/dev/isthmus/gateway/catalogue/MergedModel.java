@@ -11,6 +11,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /**
  * One model as described by its replicas and targets together.
@@ -84,21 +86,15 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
 
     /** The most frequent platform; the first of equally frequent ones. */
     private static String platform(Collection<ModelDescription> sources) {
-        Map<String, Integer> votes = new LinkedHashMap<>();
-        for (ModelDescription source : sources) {
-            if (!source.metadata().platform().isEmpty()) {
-                votes.merge(source.metadata().platform(), 1, Integer::sum);
-            }
-        }
-        String platform = "";
-        int max = 0;
-        for (Map.Entry<String, Integer> vote : votes.entrySet()) {
-            if (vote.getValue() > max) {
-                platform = vote.getKey();
-                max = vote.getValue();
-            }
-        }
-        return platform;
+        return sources.stream()
+                .map(source -> source.metadata().platform())
+                .filter(platform -> !platform.isEmpty())
+                .collect(Collectors.groupingBy(Function.identity(), LinkedHashMap::new, Collectors.counting()))
+                .entrySet()
+                .stream()
+                .reduce((one, other) -> other.getValue() > one.getValue() ? other : one)
+                .map(Map.Entry::getKey)
+                .orElse("");
     }
 
     /**

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.console;
 
 import dev.isthmus.gateway.catalogue.IndexEntry;
 import dev.isthmus.gateway.console.ConsolePages.RunningConfiguration;
+import dev.isthmus.gateway.console.TrafficHistory.TrafficFigures;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;

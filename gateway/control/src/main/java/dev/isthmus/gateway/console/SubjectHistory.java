@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.console;
 
 import dev.isthmus.gateway.console.SubjectHistory.SubjectGroup.SubjectSeries;
+import dev.isthmus.gateway.console.TrafficHistory.TrafficFigures;
+import dev.isthmus.gateway.net.Labelled;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -8,7 +10,6 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -364,7 +365,7 @@ final class SubjectHistory {
     }
 
     /** What the charts of the page Traffic are about, and the figures that the meters have of it. */
-    enum SubjectKind {
+    enum SubjectKind implements Labelled {
         /** A route, by its key. */
         MODEL,
         /** A target of a route, which is a version of its model; durations are measured only with a ramp. */
@@ -378,13 +379,6 @@ final class SubjectHistory {
                 List.of("rate", "client_errors", "server_errors", "p50", "p95", "p99");
         private static final List<String> OF_ATTEMPTS = List.of("rate", "no_response", "server_errors", "mean");
         private static final List<String> OF_CALLS = List.of("rate", "errors", "limited", "p50", "p95", "p99");
-
-        private final String label = name().toLowerCase(Locale.ROOT);
-
-        /** Its name in addresses and documents. */
-        String label() {
-            return label;
-        }
 
         /** The names of the figures. */
         List<String> figures() {

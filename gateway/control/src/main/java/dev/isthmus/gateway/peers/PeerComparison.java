@@ -3,6 +3,7 @@ package dev.isthmus.gateway.peers;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.peers.PeerClient.PeerAnswer;
+import dev.isthmus.gateway.peers.PeerPages.PeerFindings;
 import dev.isthmus.gateway.peers.PeerPages.PeerRound;
 import dev.isthmus.gateway.peers.PeerSummary.PeerModel;
 import dev.isthmus.gateway.peers.PeerSummary.PeerTraffic;

@@ -12,16 +12,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Limits that have refused calls, and open circuit breakers. */
-final class LimitProblems {
+record LimitProblems(ProblemSearch search) {
     private static final String PRINCIPAL = "principal";
-
-    private final ProblemSearch search;
-    private final GatewayConfig config;
-
-    LimitProblems(ProblemSearch search) {
-        this.search = search;
-        this.config = search.gateway().config();
-    }
 
     void addTo(List<GatewayProblem> found) {
         for (MeterKey limit : search.now().values().keySet()) {
@@ -40,6 +32,10 @@ final class LimitProblems {
         }
     }
 
+    private GatewayConfig config() {
+        return search.gateway().config();
+    }
+
     private @Nullable GatewayProblem problem(MeterKey limit, long refused) {
         String calls = ProblemText.plural(refused, "call") + " in the last minute.";
         return switch (limit.meter()) {
@@ -47,7 +43,7 @@ final class LimitProblems {
             case "isthmus.principal.requests.shed" -> callers(calls);
             case "isthmus.requests.shed" ->
                 gateway(
-                        "The gateway has " + config.limits().maxRequests() + " concurrent calls and refuses more.",
+                        "The gateway has " + config().limits().maxRequests() + " concurrent calls and refuses more.",
                         "limits.max_requests",
                         calls);
             case "isthmus.memory.refused" ->
@@ -106,7 +102,7 @@ final class LimitProblems {
     }
 
     private String rate(String model, MeterKey limit) {
-        ModelConfig configured = config.models().get(model);
+        ModelConfig configured = config().models().get(model);
         boolean bytes = limit.unit().equals("bytes");
         return configured == null
                 ? "a number of " + limit.unit()
@@ -156,7 +152,7 @@ final class LimitProblems {
 
     private GatewayProblem callers(String calls) {
         String limited = limited();
-        AuthenticationConfig authentication = config.authentication();
+        AuthenticationConfig authentication = config().authentication();
         return limit(
                         GatewayProblem.subject("limit", "authentication.max_requests", "caller", limited),
                         "A caller has more concurrent calls than it may.",

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.problems;
 
-import dev.isthmus.gateway.peers.PeerFindings;
+import dev.isthmus.gateway.peers.PeerPages.PeerFindings;
 import java.util.List;
 import java.util.Map;
 

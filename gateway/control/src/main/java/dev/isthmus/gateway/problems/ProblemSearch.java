@@ -4,6 +4,7 @@ import dev.isthmus.gateway.console.CallTotals;
 import dev.isthmus.gateway.console.FleetReading;
 import dev.isthmus.gateway.console.FleetReading.MeterKey;
 import dev.isthmus.gateway.console.SubjectKey;
+import dev.isthmus.gateway.problems.ProblemReport.GatewaySnapshot;
 import dev.isthmus.oip.ModelRef;
 import java.time.Instant;
 import java.util.ArrayList;

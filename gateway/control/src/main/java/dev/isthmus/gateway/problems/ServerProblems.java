@@ -3,6 +3,7 @@ package dev.isthmus.gateway.problems;
 import dev.isthmus.gateway.console.CallTotals;
 import dev.isthmus.gateway.console.SubjectKey;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.problems.ProblemReport.GatewaySnapshot;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.oip.ModelRef;

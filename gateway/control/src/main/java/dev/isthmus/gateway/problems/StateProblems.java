@@ -2,6 +2,7 @@ package dev.isthmus.gateway.problems;
 
 import dev.isthmus.gateway.console.FleetReading;
 import dev.isthmus.gateway.console.FleetReading.MeterKey;
+import dev.isthmus.gateway.problems.ProblemReport.GatewaySnapshot;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
 import dev.isthmus.gateway.reload.ReloadResult;

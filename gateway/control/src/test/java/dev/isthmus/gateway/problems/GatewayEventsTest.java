@@ -4,10 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
-import dev.isthmus.gateway.peers.PeerFindings;
+import dev.isthmus.gateway.peers.PeerPages.PeerFindings;
 import dev.isthmus.gateway.problems.ProblemReport.GatewayEvents;
 import dev.isthmus.gateway.problems.ProblemReport.GatewayEvents.GatewayEvent;
 import dev.isthmus.gateway.problems.ProblemReport.GatewayEvents.GatewayEvent.EventKind;
+import dev.isthmus.gateway.problems.ProblemReport.GatewaySnapshot;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
 import dev.isthmus.gateway.reload.ReloadResult;

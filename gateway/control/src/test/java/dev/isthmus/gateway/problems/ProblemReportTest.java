@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.console.TrafficHistory;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
-import dev.isthmus.gateway.peers.PeerFindings;
+import dev.isthmus.gateway.peers.PeerPages.PeerFindings;
+import dev.isthmus.gateway.problems.ProblemReport.GatewaySnapshot;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import java.time.Instant;
 import java.time.InstantSource;

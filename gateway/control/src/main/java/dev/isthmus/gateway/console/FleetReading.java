@@ -38,6 +38,7 @@ public record FleetReading(
     public static final String RETRIES = "isthmus.upstream.retries";
     public static final MeterKey SHARED_UP = MeterKey.of("isthmus.shared.up");
     public static final MeterKey SHARED_RECOVERING = MeterKey.of("isthmus.shared.recovering");
+    public static final MeterKey STUCK_RUNS = MeterKey.of("isthmus.local.threads.stuck");
     /** Tasks of event loops, and how late they ran together, in milliseconds. */
     public static final MeterKey TASKS = MeterKey.of("isthmus.event.loop.delay");
 
@@ -59,6 +60,7 @@ public record FleetReading(
             Map.entry("isthmus.memory.refused", List.of()),
             Map.entry(SHARED_UP.meter(), List.of()),
             Map.entry(SHARED_RECOVERING.meter(), List.of()),
+            Map.entry(STUCK_RUNS.meter(), List.of()),
             Map.entry(RETRIES, List.of("upstream", "reason")),
             Map.entry(CACHE, List.of("model", "result")),
             Map.entry(UNDER_WAY, List.of("model")),

@@ -22,6 +22,8 @@ enum ProblemKind implements Labelled {
     MODEL_GONE(ProblemSeverity.WARNING, "isthmus models"),
     /** A local model is not loaded, because it ran when its process crashed. */
     MODEL_EXCLUDED(ProblemSeverity.CRITICAL, "isthmus models"),
+    /** Runs of local models did not end although they were told to. */
+    RUNS_STUCK(ProblemSeverity.WARNING, "isthmus models"),
     /** Event loops run late: the gateway itself is what calls wait for. */
     GATEWAY_BUSY(ProblemSeverity.WARNING, "isthmus top"),
     /** Many attempts at the servers of an upstream are retries. */

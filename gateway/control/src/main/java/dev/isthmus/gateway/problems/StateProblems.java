@@ -41,6 +41,9 @@ record StateProblems(ProblemSearch search) {
         if (search.value(FleetReading.SHARED_UP) == 0) {
             found.add(search.value(FleetReading.SHARED_RECOVERING) == 1 ? sharedStateRecovering() : sharedStateLost());
         }
+        if (search.value(FleetReading.STUCK_RUNS) > 0) {
+            found.add(stuck((long) search.value(FleetReading.STUCK_RUNS)));
+        }
         LastReload reload = gateway.lastReload();
         if (reload != null && reload.result() instanceof ReloadResult.Rejected rejected) {
             found.add(rejected(reload.time(), rejected));
@@ -134,6 +137,17 @@ record StateProblems(ProblemSearch search) {
                         + " follows no change of ramps by other gateways.",
                 nextStep,
                 ProblemText.page("configuration"));
+    }
+
+    private static GatewayProblem stuck(long runs) {
+        return new GatewayProblem(
+                ProblemKind.RUNS_STUCK,
+                Map.of(),
+                ProblemText.plural(runs, "run") + " of local models did not end, although the time was over.",
+                "Each keeps a thread of the local backend until it ends or the gateway does. Other models have threads of"
+                        + " their own.",
+                "Find the model by its calls with DEADLINE_EXCEEDED and repair it, then restart the gateway.",
+                ProblemText.page("live", "outcome", "failed"));
     }
 
     private static GatewayProblem rejected(Instant time, ReloadResult.Rejected rejected) {

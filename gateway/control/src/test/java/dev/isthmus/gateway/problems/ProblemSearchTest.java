@@ -407,6 +407,21 @@ class ProblemSearchTest {
     }
 
     @Test
+    void runsOfLocalModels_thatEnd_areNoProblem() {
+        ready("a:1");
+        gauge("isthmus.local.threads.stuck", 0);
+        assertThat(problems()).isEmpty();
+    }
+
+    @Test
+    void runsOfLocalModelsThatDoNotEnd_areAProblem() {
+        ready("a:1");
+        gauge("isthmus.local.threads.stuck", 1);
+        assertThat(only(ProblemKind.RUNS_STUCK).text())
+                .isEqualTo("1 run of local models did not end, although the time was over.");
+    }
+
+    @Test
     void modelThatIsNotReadyOnReadyServers_isAProblem() {
         ready("a:1");
         models.put(MODEL, false);

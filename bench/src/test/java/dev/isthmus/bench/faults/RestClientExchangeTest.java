@@ -19,7 +19,7 @@ class RestClientExchangeTest {
 
     private final List<Channel> idle = new ArrayList<>();
     private final List<Outcome> outcomes = new ArrayList<>();
-    private final RestClientExchange exchange = new RestClientExchange(idle::add);
+    private final RestClientExchange exchange = new RestClientExchange((channel, sent) -> idle.add(channel));
     private final EmbeddedChannel channel = new EmbeddedChannel(new HttpClientCodec(), exchange);
 
     @BeforeEach

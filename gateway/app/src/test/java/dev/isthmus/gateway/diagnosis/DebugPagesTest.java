@@ -189,7 +189,7 @@ class DebugPagesTest {
         assertThat(dump.headers().firstValue("content-type")).hasValue("text/plain; charset=utf-8");
         assertThat(dump.body())
                 .contains("Full thread dump")
-                .containsPattern("\"isthmus-admin-.*\" #\\d+ .*daemon .*cpu=[\\d.]+ms .*runnable")
+                .containsPattern("\"isthmus-admin-.*\" #\\d+ .*daemon .*cpu=[\\d.]+ms ")
                 .contains("dev.isthmus.gateway.diagnosis.DebugPages.threads(");
     }
 

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.catalogue.CatalogueRequests.CatalogueMeters;
 import dev.isthmus.gateway.catalogue.FleetSnapshots.FleetSnapshot;
 import dev.isthmus.gateway.catalogue.MergedModel.Drift;
 import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
@@ -18,7 +19,6 @@ import dev.isthmus.gateway.fleet.OnDemandChecks.CheckResults;
 import dev.isthmus.gateway.fleet.OnDemandChecks.ModelOnServer;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
-import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
@@ -30,8 +30,6 @@ import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
-import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
@@ -50,7 +48,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.ToDoubleFunction;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -480,49 +477,5 @@ public final class Catalogue implements AutoCloseable {
     @FunctionalInterface
     public interface IndexRequest {
         void send(Call call, Upstream server, Reply reply);
-    }
-
-    /**
-     * The catalogue's meters, by configured model and by upstream. Closing keeps meters that a later catalogue has
-     * registered again.
-     */
-    static final class CatalogueMeters implements AutoCloseable {
-        private final MeterRegistry registry;
-        private final ReplaceableMeters gauges;
-
-        CatalogueMeters(MeterRegistry registry) {
-            this.registry = registry;
-            this.gauges = new ReplaceableMeters(registry);
-        }
-
-        /** @param ready 1 or 0 for a model */
-        void register(List<String> models, ToDoubleFunction<String> ready, ToDoubleFunction<String> drift) {
-            for (String model : models) {
-                gauge("isthmus.model.ready", "Whether enough of the model's servers are ready for it", model, ready);
-                gauge("isthmus.model.drift", "Differences between what servers say of the model", model, drift);
-            }
-        }
-
-        private void gauge(String name, String what, String model, ToDoubleFunction<String> value) {
-            gauges.add(Gauge.builder(name, model, value)
-                    .description(what)
-                    .tag("model", model)
-                    .strongReference(true)::register);
-        }
-
-        /** Counts a failed request to a server. All catalogues of a process share the counters, which closing keeps. */
-        void failed(String upstream, String what) {
-            Counter.builder("isthmus.catalogue.failures")
-                    .description("Requests of the catalogue that failed")
-                    .tag("upstream", upstream)
-                    .tag("what", what)
-                    .register(registry)
-                    .increment();
-        }
-
-        @Override
-        public void close() {
-            gauges.close();
-        }
     }
 }

@@ -50,8 +50,9 @@ record GatewayProblem(
     static Map<String, String> subject(@Nullable String... pairs) {
         Map<String, String> subject = new LinkedHashMap<>();
         for (int i = 0; i < pairs.length; i += 2) {
-            if (pairs[i + 1] != null) {
-                subject.put(String.valueOf(pairs[i]), pairs[i + 1]);
+            String value = pairs[i + 1];
+            if (value != null) {
+                subject.put(String.valueOf(pairs[i]), value);
             }
         }
         return subject;

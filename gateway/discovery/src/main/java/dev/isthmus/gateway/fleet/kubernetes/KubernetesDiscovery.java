@@ -38,10 +38,7 @@ public final class KubernetesDiscovery {
     private final Map<KubernetesConfig, WatchedCluster> clusters = new HashMap<>();
 
     /** The watches with one access, by namespace and name. */
-    private record WatchedCluster(ApiServer server, Map<String, CountedWatch> watches) {}
-
-    /** A watch and the number of its listeners. */
-    private record CountedWatch(SharedWatch watch, int listeners) {}
+    private record WatchedCluster(ApiServer server, Map<String, SharedWatch> watches) {}
 
     /**
      * Without any watch yet.
@@ -74,11 +71,9 @@ public final class KubernetesDiscovery {
         WatchedCluster cluster = clusters.computeIfAbsent(
                 access, config -> new WatchedCluster(new ApiServer(config, environment), new HashMap<>()));
         for (ServiceRegistration.WatchedService each : registration.services()) {
-            KubernetesService service = each.service();
-            CountedWatch counted = cluster.watches().get(key(service));
-            SharedWatch watch = counted == null ? start(service, cluster.server()) : counted.watch();
-            cluster.watches().put(key(service), new CountedWatch(watch, counted == null ? 1 : counted.listeners() + 1));
-            watch.add(each);
+            cluster.watches()
+                    .computeIfAbsent(key(each.service()), key -> start(each.service(), cluster.server()))
+                    .add(each);
         }
     }
 
@@ -101,13 +96,7 @@ public final class KubernetesDiscovery {
             return;
         }
         for (ServiceRegistration.WatchedService each : registration.services()) {
-            CountedWatch counted = cluster.watches().remove(key(each.service()));
-            if (counted != null && counted.listeners() > 1) {
-                counted.watch().remove(each);
-                cluster.watches().put(key(each.service()), new CountedWatch(counted.watch(), counted.listeners() - 1));
-            } else if (counted != null) {
-                counted.watch().close();
-            }
+            cluster.watches().computeIfPresent(key(each.service()), (key, watch) -> watch.remove(each) ? null : watch);
         }
         if (cluster.watches().isEmpty()) {
             clusters.remove(access);
@@ -120,7 +109,7 @@ public final class KubernetesDiscovery {
     }
 
     /** Passes what one watch sees to several listeners, on the event loop; to new ones at once. Thread-safe. */
-    static final class SharedWatch implements ResourceListener<EndpointSlice>, AutoCloseable {
+    static final class SharedWatch implements ResourceListener<EndpointSlice> {
         private static final Logger LOG = LoggerFactory.getLogger(SharedWatch.class);
 
         private final Executor loop;
@@ -131,6 +120,9 @@ public final class KubernetesDiscovery {
         private @Nullable Collection<EndpointSlice> last;
         private boolean failed;
 
+        /** Guarded by the lock of the {@link KubernetesDiscovery}. */
+        private int registered;
+
         /** Starts the watch. */
         SharedWatch(Executor loop, Function<ResourceListener<EndpointSlice>, ResourceWatch<EndpointSlice>> watch) {
             this.loop = loop;
@@ -139,6 +131,7 @@ public final class KubernetesDiscovery {
         }
 
         void add(ResourceListener<EndpointSlice> listener) {
+            registered++;
             onLoop(() -> {
                 listeners.add(listener);
                 if (last != null) {
@@ -149,8 +142,15 @@ public final class KubernetesDiscovery {
             });
         }
 
-        void remove(ResourceListener<EndpointSlice> listener) {
-            onLoop(() -> listeners.remove(listener));
+        /** Removes a listener. Closes the watch if it was the last one, and returns whether it was. */
+        boolean remove(ResourceListener<EndpointSlice> listener) {
+            registered--;
+            if (registered == 0) {
+                watch.close();
+            } else {
+                onLoop(() -> listeners.remove(listener));
+            }
+            return registered == 0;
         }
 
         @Override
@@ -175,11 +175,6 @@ public final class KubernetesDiscovery {
             } catch (RejectedExecutionException e) {
                 LOG.debug("the event loop has terminated", e);
             }
-        }
-
-        @Override
-        public void close() {
-            watch.close();
         }
     }
 

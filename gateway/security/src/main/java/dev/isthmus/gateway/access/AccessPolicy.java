@@ -13,8 +13,10 @@ import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ModelRef;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -32,11 +34,17 @@ public final class AccessPolicy {
     private final Set<String> management;
 
     private final boolean perListener;
-    private final Cache<CallerKey, CallerGrants> callers = Caffeine.newBuilder()
+    /**
+     * By listener. Weak keys are compared by identity: one object stands for all requests with the same credential, and
+     * its hash would be computed from all of its claims.
+     */
+    private final Cache<Principal, Map<String, CallerGrants>> callers = Caffeine.newBuilder()
+            .weakKeys()
             .maximumSize(MAX_CALLERS)
             .expireAfterAccess(IDLE)
             .executor(Runnable::run)
             .build();
+
     private final Cache<DecisionKey, AccessDecision> decisions = Caffeine.newBuilder()
             .maximumSize(MAX_DECISIONS)
             .executor(Runnable::run)
@@ -61,28 +69,6 @@ public final class AccessPolicy {
                 .map(Listener::label)
                 .forEach(management::remove);
         return new AccessPolicy(access == null ? null : access.rules(), Set.copyOf(management));
-    }
-
-    /** A caller by identity: one object stands for all requests with the same credential. */
-    private static final class CallerKey {
-        private final Principal principal;
-        private final String listener;
-
-        CallerKey(Principal principal, String listener) {
-            this.principal = principal;
-            this.listener = listener;
-        }
-
-        @Override
-        @SuppressWarnings("ReferenceEquality") // its hash would be computed from all of its claims
-        public boolean equals(@Nullable Object other) {
-            return other instanceof CallerKey key && key.principal == principal && key.listener.equals(listener);
-        }
-
-        @Override
-        public int hashCode() {
-            return System.identityHashCode(principal) * 31 + listener.hashCode();
-        }
     }
 
     /** {@code grants} are equal by identity. */
@@ -157,15 +143,13 @@ public final class AccessPolicy {
     }
 
     private CallerGrants grants(Principal principal, String listener) {
-        CallerKey key = new CallerKey(principal, perListener ? listener : "");
-        CallerGrants known = callers.getIfPresent(key);
-        if (known == null) {
-            known = new CallerGrants(Objects.requireNonNull(rules).stream()
-                    .filter(rule -> applies(rule.who(), principal, listener))
-                    .toList());
-            callers.put(key, known);
-        }
-        return known;
+        Map<String, CallerGrants> known =
+                Objects.requireNonNull(callers.get(principal, each -> new ConcurrentHashMap<>()));
+        return known.computeIfAbsent(
+                perListener ? listener : "",
+                each -> new CallerGrants(Objects.requireNonNull(rules).stream()
+                        .filter(rule -> applies(rule.who(), principal, listener))
+                        .toList()));
     }
 
     private static boolean applies(AccessConfig.Callers who, Principal principal, String listener) {

@@ -11,7 +11,6 @@ import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.message.Wire;
 import io.netty.util.AsciiString;
 import java.util.Map;
 import java.util.concurrent.Future;
@@ -68,10 +67,6 @@ final class BatchMember extends ForwardingReply implements Subscription {
 
     BatchingResources resources() {
         return resources;
-    }
-
-    JoinCodec codec() {
-        return upstream.peer().wire() == Wire.REST ? resources.rest() : resources.protobuf();
     }
 
     /** Of a call to its model. */

@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
  * @param route its key
  * @param memory counts the responses of joined calls
  */
-record BatchingResources(String route, JoinCodec protobuf, JoinCodec rest, MemoryBudget memory, BatchingMeters meters) {
+record BatchingResources(String route, JoinCodec codec, MemoryBudget memory, BatchingMeters meters) {
     private static final Logger LOG = LoggerFactory.getLogger(BatchingResources.class);
 
     /** The response of a joined call could not be divided. */

@@ -1,15 +1,54 @@
 package dev.isthmus.gateway.batching;
 
 import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
+import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
+import dev.isthmus.transcoder.message.WireLimits;
+import dev.isthmus.transcoder.protobuf.ProtobufReader;
+import dev.isthmus.transcoder.protobuf.ProtobufWriter;
+import dev.isthmus.transcoder.rest.OutputForms;
+import dev.isthmus.transcoder.rest.RestBody;
+import dev.isthmus.transcoder.rest.RestRequest;
+import dev.isthmus.transcoder.rest.RestRequestReader;
+import dev.isthmus.transcoder.rest.RestWriter;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the requests to be joined, and divides the responses, on one wire. Thread-safe. */
-interface JoinCodec {
+/**
+ * Reads the requests to be joined, and divides the responses, on the wire of their server. JSON is divided as text
+ * ({@link JsonRows}), so that each part has the server's digits; other responses are decoded, and each part written in
+ * the form that its request asks for. Thread-safe.
+ */
+final class JoinCodec {
+    private final Transcoder transcoder;
+    private final WireLimits limits;
+
+    JoinCodec(WireLimits limits) {
+        this.transcoder = new Transcoder(limits);
+        this.limits = limits.withSharedMemory(true);
+    }
+
+    /**
+     * The form of a request, which its response depends on.
+     *
+     * @param typed whether, on the protobuf wire, it has typed contents; requests are joined with raw contents
+     * @param outputs the forms of its outputs on the REST wire
+     * @param plainInputs on the REST wire, the names of inputs received as JSON
+     */
+    record JoinForm(boolean typed, OutputForms outputs, Set<String> plainInputs) {}
 
     /**
      * What {@link #read} has found.
@@ -28,6 +67,20 @@ interface JoinCodec {
         int total() {
             return rows.stream().mapToInt(Integer::intValue).sum();
         }
+
+        /**
+         * The id of a part: that of its request if the server repeats ids; one of its own if the server makes ids.
+         *
+         * @param server the server's id; empty for none
+         */
+        String id(int part, String server) {
+            String own = ids.get(part);
+            if (server.isEmpty() || !own.isEmpty()) {
+                return server.isEmpty() ? "" : own;
+            }
+            ThreadLocalRandom random = ThreadLocalRandom.current();
+            return new UUID(random.nextLong(), random.nextLong()).toString();
+        }
     }
 
     /**
@@ -38,7 +91,41 @@ interface JoinCodec {
      * @throws dev.isthmus.oip.OipException if it is invalid
      */
     @Nullable
-    ReadRequest read(ByteBufAllocator allocator, ModelRef model, InferMessage message, ServerFeatures peer);
+    ReadRequest read(ByteBufAllocator allocator, ModelRef model, InferMessage message, ServerFeatures peer) {
+        return switch (message) {
+            case InferMessage.RestMessage rest -> read(allocator, model, rest.body(), peer);
+            case InferMessage.ProtobufMessage encoded -> {
+                boolean typed = ProtobufReader.typed(encoded.message());
+                InferRequest request = ProtobufReader.request(encoded.retained().message(), limits);
+                yield new ReadRequest(request.withModel(model), new JoinForm(typed, OutputForms.JSON, Set.of()));
+            }
+            default -> null;
+        };
+    }
+
+    private @Nullable ReadRequest read(
+            ByteBufAllocator allocator, ModelRef model, RestBody body, ServerFeatures peer) {
+        var reader = new RestRequestReader(allocator, model, body.jsonLength(), peer.anyParameter(), limits);
+        RestRequest read;
+        try {
+            parts(body.content()).forEach(part -> reader.feed(part.duplicate()));
+            read = reader.finish();
+        } finally {
+            reader.release();
+        }
+        if (read.contestedInputs() || !read.base64Inputs().isEmpty() || read.foreignParameter() != null) {
+            read.request().release();
+            return null;
+        }
+        return new ReadRequest(read.request(), new JoinForm(false, read.outputForms(), read.plainInputs()));
+    }
+
+    /** A composite is read component by component, as it would otherwise be flattened. */
+    private static List<ByteBuf> parts(ByteBuf content) {
+        return content instanceof CompositeByteBuf composite
+                ? composite.decompose(composite.readerIndex(), composite.readableBytes())
+                : List.of(content);
+    }
 
     /**
      * Encodes a joined request.
@@ -46,7 +133,11 @@ interface JoinCodec {
      * @param joined taken
      * @throws dev.isthmus.oip.OipException if the server's form cannot represent it
      */
-    InferMessage write(ByteBufAllocator allocator, InferRequest joined, JoinForm form, ServerFeatures peer);
+    InferMessage write(ByteBufAllocator allocator, InferRequest joined, JoinForm form, ServerFeatures peer) {
+        return peer.wire() == Wire.REST
+                ? new InferMessage.RestMessage(RestWriter.request(allocator, joined, peer, form.plainInputs()))
+                : new InferMessage.ProtobufMessage(ProtobufWriter.request(allocator, joined, peer.dialect()));
+    }
 
     /**
      * The parts of a response, each as its request alone would have got it.
@@ -57,5 +148,45 @@ interface JoinCodec {
      */
     @Nullable
     List<InferMessage> split(
-            ByteBufAllocator allocator, InferMessage response, JoinForm form, ServerFeatures peer, RowOwners owners);
+            ByteBufAllocator allocator, InferMessage response, JoinForm form, ServerFeatures peer, RowOwners owners) {
+        if (response instanceof InferMessage.RestMessage rest
+                && !rest.body().binary()
+                && !peer.binaryTensorData()) {
+            try {
+                return JsonRows.split(allocator, rest.body().content(), limits, owners);
+            } finally {
+                rest.release();
+            }
+        }
+        ResponseForm written = new ResponseForm(
+                response.wire(), false, form.outputs(), typed(response, form, peer), Map.of(), null, null);
+        InferMessage decoded = transcoder.response(allocator, response, ResponseForm.DECODED);
+        List<InferResponse> parts =
+                decoded instanceof InferMessage.Response whole ? RowTensors.split(whole.response(), owners) : null;
+        return parts == null ? null : written(allocator, parts, written);
+    }
+
+    /** A server that answers raw contents to the joined request would answer typed contents to typed ones. */
+    private static boolean typed(InferMessage response, JoinForm form, ServerFeatures peer) {
+        return form.typed()
+                ? !peer.dialect().alwaysRaw()
+                : response instanceof InferMessage.ProtobufMessage encoded && ProtobufReader.typed(encoded.message());
+    }
+
+    /** @param parts taken */
+    private List<InferMessage> written(ByteBufAllocator allocator, List<InferResponse> parts, ResponseForm form) {
+        List<InferMessage> written = new ArrayList<>(parts.size());
+        int begun = 0;
+        try {
+            for (InferResponse part : parts) {
+                begun++;
+                written.add(transcoder.response(allocator, new InferMessage.Response(part), form));
+            }
+            return written;
+        } catch (RuntimeException | OutOfMemoryError e) {
+            written.forEach(InferMessage::release);
+            parts.subList(begun, parts.size()).forEach(InferResponse::release);
+            throw e;
+        }
+    }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.batching;
 
+import dev.isthmus.gateway.batching.JoinCodec.JoinForm;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;

@@ -186,7 +186,8 @@ final class JoinedBatch {
     private UpstreamRequest request(BatchMember first, ByteBufAllocator allocator) {
         InferRequest request = RowTensors.join(
                 allocator, waiting.stream().map(WaitingRequest::request).toList());
-        InferMessage message = first.codec()
+        InferMessage message = resources
+                .codec()
                 .write(allocator, request, key.form(), first.upstream().peer());
         return new UpstreamRequest.InferenceRequest(key.model(), message, request.id(), false);
     }
@@ -283,7 +284,8 @@ final class JoinedBatch {
         List<InferMessage> parts;
         try {
             BatchMember first = waiting.getFirst().member();
-            parts = first.codec()
+            parts = resources
+                    .codec()
                     .split(
                             context.allocator(),
                             response,

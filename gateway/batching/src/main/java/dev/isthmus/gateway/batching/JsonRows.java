@@ -1,17 +1,19 @@
 package dev.isthmus.gateway.batching;
 
 import dev.isthmus.gateway.batching.JoinCodec.RowOwners;
-import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.json.JsonException;
+import dev.isthmus.transcoder.json.JsonToken;
+import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.json.JsonWriter;
+import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,63 +21,59 @@ import org.jspecify.annotations.Nullable;
  * elements of other rows. What is not as expected, or not JSON, is not divided; nothing else is checked here.
  */
 final class JsonRows {
-    private final byte[] text;
+    private final JsonTokenizer json;
+    private final int length;
+    private final RowOwners owners;
     private final int rows;
     private final List<ReplacedText> replaced = new ArrayList<>();
-    private int at;
+    private boolean expected = true;
+
+    /** The part of a request. */
+    private record RequestRows(int index, int first, int count) {}
 
     /** A range of the text that differs between the parts. */
-    private sealed interface ReplacedText {
-        int from();
+    private record ReplacedText(int from, int to, PartWriter writer) {}
 
-        int to();
-
-        /** The response's id, with its quotes. */
-        record Id(int from, int to) implements ReplacedText {}
-
-        /** The first dimension of a shape. */
-        record FirstExtent(int from, int to) implements ReplacedText {}
-
-        /** The elements of an output: where each row starts and ends. */
-        record RowElements(List<Integer> starts, List<Integer> ends) implements ReplacedText {
-            @Override
-            public int from() {
-                return starts.getFirst();
-            }
-
-            @Override
-            public int to() {
-                return ends.getLast();
-            }
-        }
+    private interface PartWriter {
+        void write(ByteBuf out, RequestRows part);
     }
 
-    private JsonRows(byte[] text, int rows) {
-        this.text = text;
-        this.rows = rows;
+    private JsonRows(ByteBuf text, WireLimits limits, RowOwners owners) {
+        this.json = new JsonTokenizer(limits);
+        this.length = text.readableBytes();
+        this.owners = owners;
+        this.rows = owners.total();
+        json.feed(text, text.readerIndex(), length);
+        json.last();
     }
 
     /**
      * The parts of a response.
      *
-     * @param json borrowed
+     * @param text borrowed
      * @return null if it does not have a row for each row, or is not as expected
      */
-    static @Nullable List<InferMessage> split(ByteBufAllocator allocator, ByteBuf json, RowOwners owners) {
-        var rows = new JsonRows(ByteBufUtil.getBytes(json), owners.total());
+    static @Nullable List<InferMessage> split(
+            ByteBufAllocator allocator, ByteBuf text, WireLimits limits, RowOwners owners) {
+        JsonRows all = new JsonRows(text, limits, owners);
         try {
-            rows.response();
-        } catch (OipException | IndexOutOfBoundsException unexpected) {
+            all.response();
+        } catch (JsonException malformed) {
             return null;
         }
+        return all.expected ? all.parts(allocator) : null;
+    }
+
+    private List<InferMessage> parts(ByteBufAllocator allocator) {
         List<InferMessage> parts = new ArrayList<>();
         int first = 0;
         try {
             for (int i = 0; i < owners.rows().size(); i++) {
-                int count = owners.rows().get(i);
-                ByteBuf part = rows.part(allocator, owners.ids().get(i), first, count);
-                parts.add(new InferMessage.RestMessage(new RestBody(part, RestBody.ALL_JSON)));
-                first += count;
+                RequestRows part = new RequestRows(i, first, owners.rows().get(i));
+                ByteBuf out = allocator.buffer(length / rows * part.count() + 256);
+                parts.add(new InferMessage.RestMessage(new RestBody(out, RestBody.ALL_JSON)));
+                write(out, part);
+                first += part.count();
             }
             return parts;
         } catch (RuntimeException | OutOfMemoryError e) {
@@ -84,81 +82,57 @@ final class JsonRows {
         }
     }
 
-    private ByteBuf part(ByteBufAllocator allocator, String id, int firstRow, int count) {
-        ByteBuf part = allocator.buffer(text.length / rows * count + 256);
-        try {
-            write(part, id, firstRow, count);
-            return part;
-        } catch (RuntimeException | OutOfMemoryError e) {
-            part.release();
-            throw e;
-        }
-    }
-
-    private void write(ByteBuf part, String id, int firstRow, int count) {
+    private void write(ByteBuf out, RequestRows part) {
         int copied = 0;
         for (ReplacedText each : replaced) {
-            part.writeBytes(text, copied, each.from() - copied);
-            switch (each) {
-                case ReplacedText.Id _ -> id(part, DecodedParts.id("given", id));
-                case ReplacedText.FirstExtent _ -> ByteBufUtil.writeAscii(part, Integer.toString(count));
-                case ReplacedText.RowElements elements -> {
-                    int from = elements.starts().get(firstRow);
-                    part.writeBytes(text, from, elements.ends().get(firstRow + count - 1) - from);
-                }
-            }
+            out.writeBytes(json.window(), copied, each.from() - copied);
+            each.writer().write(out, part);
             copied = each.to();
         }
-        part.writeBytes(text, copied, text.length - copied);
-    }
-
-    private static void id(ByteBuf out, String id) {
-        JsonWriter json = new JsonWriter(out.alloc());
-        try {
-            out.writeBytes(json.text(id).out());
-        } finally {
-            json.release();
-        }
+        out.writeBytes(json.window(), copied, length - copied);
     }
 
     private void response() {
+        expect(json.next() == JsonToken.START_OBJECT);
         boolean outputs = false;
-        expect('{');
-        while (next('}')) {
-            String key = key();
-            if (key.equals("id")) {
-                id();
-            } else if (key.equals("outputs")) {
-                outputs = true;
-                outputs();
-            } else {
-                skipValue();
+        while (expected && json.next() == JsonToken.KEY) {
+            switch (json.text()) {
+                case "id" -> id();
+                case "outputs" -> {
+                    outputs = true;
+                    outputs();
+                }
+                default -> value(json.next());
             }
         }
-        space();
-        if (at != text.length || !outputs) {
-            throw unexpected();
-        }
+        expect(outputs && json.next() == JsonToken.END);
     }
 
     /** A null is left as it is. */
     private void id() {
-        space();
-        int from = at;
-        skipValue();
-        if (text[from] == '"' && at > from + 2) {
-            replaced.add(new ReplacedText.Id(from, at));
+        JsonToken token = json.next();
+        int from = value(token);
+        if (token == JsonToken.STRING && json.position() > from + 2) {
+            replaced.add(new ReplacedText(from, json.position(), this::writeId));
+        }
+    }
+
+    private void writeId(ByteBuf out, RequestRows part) {
+        JsonWriter text = new JsonWriter(out.alloc());
+        try {
+            out.writeBytes(text.text(owners.id(part.index(), "given")).out());
+        } finally {
+            text.release();
         }
     }
 
     private void outputs() {
-        expect('[');
-        while (next(']')) {
+        expect(json.next() == JsonToken.START_ARRAY);
+        while (expected && json.next() == JsonToken.START_OBJECT) {
             boolean shape = false;
             boolean data = false;
-            expect('{');
-            while (next('}')) {
-                switch (key()) {
+            while (expected && json.next() == JsonToken.KEY) {
+                switch (json.text()) {
                     case "shape" -> {
                         shape();
                         shape = true;
@@ -167,134 +141,72 @@ final class JsonRows {
                         data();
                         data = true;
                     }
-                    default -> skipValue();
+                    default -> value(json.next());
                 }
             }
-            if (!shape || !data) {
-                throw unexpected();
-            }
+            expect(shape && data);
         }
     }
 
     private void shape() {
-        expect('[');
-        space();
-        int from = at;
-        skipValue();
-        if (!new String(text, from, at - from, StandardCharsets.US_ASCII).equals(Integer.toString(rows))) {
-            throw unexpected();
-        }
-        replaced.add(new ReplacedText.FirstExtent(from, at));
-        while (next(']')) {
-            skipValue();
+        expect(json.next() == JsonToken.START_ARRAY
+                && json.next() == JsonToken.NUMBER
+                && json.token().equals(Integer.toString(rows)));
+        if (expected) {
+            replaced.add(new ReplacedText(
+                    json.tokenStart(),
+                    json.tokenEnd(),
+                    (out, part) -> ByteBufUtil.writeAscii(out, Integer.toString(part.count()))));
+            skip();
         }
     }
 
     private void data() {
-        expect('[');
-        int begin = at;
-        int count = elements(null, 1);
-        if (count == 0 || count % rows != 0) {
-            throw unexpected();
+        expect(json.next() == JsonToken.START_ARRAY);
+        IntStream.Builder starts = IntStream.builder();
+        IntStream.Builder ends = IntStream.builder();
+        for (JsonToken token = json.next(); expected && token != JsonToken.END_ARRAY; token = json.next()) {
+            starts.add(value(token));
+            ends.add(json.position());
         }
-        at = begin;
-        var found = new ReplacedText.RowElements(new ArrayList<>(rows), new ArrayList<>(rows));
-        elements(found, count / rows);
-        replaced.add(found);
-    }
-
-    /** Skips the elements of an array up to its end, and notes where rows of so many begin and end. */
-    private int elements(ReplacedText.@Nullable RowElements found, int perRow) {
-        int count = 0;
-        while (next(']')) {
-            space();
-            int from = at;
-            skipValue();
-            if (found != null && count % perRow == 0) {
-                found.starts().add(from);
-            }
-            count++;
-            if (found != null && count % perRow == 0) {
-                found.ends().add(at);
-            }
+        int[] from = starts.build().toArray();
+        int[] to = ends.build().toArray();
+        expect(from.length > 0 && from.length % rows == 0);
+        if (expected) {
+            int perRow = from.length / rows;
+            replaced.add(new ReplacedText(from[0], to[to.length - 1], (out, part) -> {
+                int first = from[part.first() * perRow];
+                out.writeBytes(json.window(), first, to[(part.first() + part.count()) * perRow - 1] - first);
+            }));
         }
-        return count;
     }
 
-    private String key() {
-        space();
-        int from = at + 1;
-        string();
-        String key = new String(text, from, at - 1 - from, StandardCharsets.UTF_8);
-        expect(':');
-        return key;
-    }
-
-    private void skipValue() {
-        space();
-        switch (text[at]) {
-            case '"' -> string();
-            case '{', '[' -> nested();
+    /** Reads the value that begins with a token. Returns where it begins. */
+    private int value(JsonToken token) {
+        switch (token) {
+            case START_OBJECT, START_ARRAY -> {
+                int from = json.position() - 1;
+                skip();
+                return from;
+            }
+            case STRING -> {
+                return json.tokenStart() - 1;
+            }
             default -> {
-                while (",]}".indexOf(text[at]) < 0 && text[at] > ' ') {
-                    at++;
-                }
+                return json.tokenStart();
             }
         }
     }
 
-    private void nested() {
-        int depth = 0;
-        do {
-            switch (text[at]) {
-                case '"' -> string();
-                case '{', '[' -> {
-                    depth++;
-                    at++;
-                }
-                case '}', ']' -> {
-                    depth--;
-                    at++;
-                }
-                default -> at++;
-            }
-        } while (depth > 0);
-    }
-
-    private void string() {
-        expect('"');
-        while (text[at] != '"') {
-            at += text[at] == '\\' ? 2 : 1;
-        }
-        at++;
-    }
-
-    private void expect(char expected) {
-        space();
-        if (text[at] != expected) {
-            throw unexpected();
-        }
-        at++;
-    }
-
-    /** Whether there is a next member or element; it begins behind the comma. Otherwise the end is skipped. */
-    private boolean next(char end) {
-        space();
-        if (text[at] == end) {
-            at++;
-            return false;
-        }
-        at += text[at] == ',' ? 1 : 0;
-        return true;
-    }
-
-    private void space() {
-        while (at < text.length && text[at] <= ' ' && text[at] >= 0) {
-            at++;
+    /** Reads up to the end of the array or object that has begun. */
+    private void skip() {
+        int depth = json.depth();
+        while (json.depth() >= depth) {
+            json.next();
         }
     }
 
-    private static OipException unexpected() {
-        return new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "outputs with a row for each row are expected");
+    private void expect(boolean holds) {
+        expected &= holds;
     }
 }

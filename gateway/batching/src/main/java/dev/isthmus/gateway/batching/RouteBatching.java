@@ -61,8 +61,7 @@ public final class RouteBatching implements RouteService {
         this.nanoTime = nanoTime;
         this.resources = new BatchingResources(
                 route,
-                new ProtobufJoin(limits),
-                new RestJoin(limits),
+                new JoinCodec(limits),
                 memory,
                 new BatchingMeters(registry, route, this::limit));
     }
@@ -167,7 +166,7 @@ public final class RouteBatching implements RouteService {
         ServerFeatures peer = member.upstream().peer();
         JoinCodec.ReadRequest read;
         try {
-            read = member.codec().read(call.allocator(), request.model(), request.message(), peer);
+            read = resources.codec().read(call.allocator(), request.model(), request.message(), peer);
         } catch (OipException invalid) {
             resources.meters().plain(PlainReason.INVALID);
             return null;

@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.batching;
 
+import dev.isthmus.gateway.batching.JoinCodec.RowOwners;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.buffer.SmallParts;
@@ -10,7 +12,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Tensors joined and split along their first dimension, without copying all but small ones. */
 final class RowTensors {
@@ -61,26 +63,56 @@ final class RowTensors {
         }
     }
 
+    /**
+     * One response for each owner; they share the memory.
+     *
+     * @param response taken
+     * @return null if an output does not have a row for each row
+     */
+    static @Nullable List<InferResponse> split(InferResponse response, RowOwners owners) {
+        List<List<Tensor>> outputs = new ArrayList<>();
+        try {
+            for (Tensor output : response.outputs()) {
+                if (!hasRows(output, owners.total())) {
+                    outputs.forEach(parts -> parts.forEach(Tensor::release));
+                    return null;
+                }
+                outputs.add(split(output, owners.rows()));
+            }
+            List<InferResponse> parts = new ArrayList<>();
+            for (int i = 0; i < owners.rows().size(); i++) {
+                int part = i;
+                parts.add(new InferResponse(
+                        response.model(),
+                        owners.id(i, response.id()),
+                        response.parameters(),
+                        outputs.stream().map(each -> each.get(part)).toList()));
+            }
+            return parts;
+        } catch (RuntimeException e) {
+            outputs.forEach(parts -> parts.forEach(Tensor::release));
+            throw e;
+        } finally {
+            response.release();
+        }
+    }
+
     /** Whether the first dimension of a tensor is this number of rows. */
-    static boolean hasRows(Tensor tensor, long rows) {
+    private static boolean hasRows(Tensor tensor, long rows) {
         return !tensor.shared() && tensor.shape().rank() > 0 && tensor.shape().extent(0) == rows;
     }
 
-    /**
-     * Adds the tensor's rows in parts, which share its memory.
-     *
-     * @param tensor borrowed; its first dimension is the sum of the rows
-     * @param rows of each part
-     */
-    static void split(Tensor tensor, List<Integer> rows, Consumer<Tensor> parts) {
+    /** Parts with so many rows each, which share the tensor's memory. */
+    private static List<Tensor> split(Tensor tensor, List<Integer> rows) {
         ByteBuf data = tensor.data();
         long total = tensor.shape().extent(0);
+        List<Tensor> parts = new ArrayList<>(rows.size());
         int at = data.readerIndex();
         for (int count : rows) {
             int end = tensor.dataType() == DataType.BYTES
                     ? endOfElements(data, at, tensor.shape().elementCount() / total * count)
                     : at + Math.toIntExact(data.readableBytes() / total * count);
-            parts.accept(new Tensor(
+            parts.add(new Tensor(
                     tensor.name(),
                     tensor.dataType(),
                     withRows(tensor.shape(), count),
@@ -88,6 +120,7 @@ final class RowTensors {
                     data.retainedSlice(at, end - at)));
             at = end;
         }
+        return parts;
     }
 
     /** The position behind this many BYTES elements, which were checked to be complete. */

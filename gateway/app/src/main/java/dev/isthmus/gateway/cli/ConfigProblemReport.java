@@ -5,14 +5,11 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.Version;
 import dev.isthmus.gateway.settings.ConfigProblem;
+import dev.isthmus.gateway.settings.Digests;
 import java.net.URI;
 import java.net.URISyntaxException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 
@@ -98,20 +95,11 @@ final class ConfigProblemReport {
             ObjectNode issue = issues.addObject()
                     .put("description", each.message())
                     .put("check_name", RULE)
-                    .put("fingerprint", fingerprint(what + '\n' + seen.merge(what, 1, Integer::sum)))
+                    .put("fingerprint", Digests.hex(Digests.SHA_256, what + '\n' + seen.merge(what, 1, Integer::sum)))
                     .put("severity", "critical");
             issue.putObject("location").put("path", path).putObject("lines").put("begin", Math.max(1, each.line()));
         }
         return issues.toPrettyString();
-    }
-
-    private static String fingerprint(String text) {
-        try {
-            MessageDigest digest = MessageDigest.getInstance("SHA-256");
-            return HexFormat.of().formatHex(digest.digest(text.getBytes(StandardCharsets.UTF_8)));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java has SHA-256", e);
-        }
     }
 
     private String path(String file) {

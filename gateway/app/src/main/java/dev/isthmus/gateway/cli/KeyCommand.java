@@ -1,10 +1,8 @@
 package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.settings.ApiKeyFile;
+import dev.isthmus.gateway.settings.Digests;
 import java.io.PrintWriter;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.util.Base64;
 import java.util.List;
@@ -46,16 +44,8 @@ final class KeyCommand extends Command {
         String key = PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
         PrintWriter out = console.out();
         out.println("key:  " + key);
-        out.println("line: " + ApiKeyFile.line(name, sha256(key)));
+        out.println("line: " + ApiKeyFile.line(name, Digests.of(Digests.SHA_256, key)));
         out.flush();
         return 0;
-    }
-
-    private static byte[] sha256(String key) {
-        try {
-            return MessageDigest.getInstance("SHA-256").digest(key.getBytes(StandardCharsets.UTF_8));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java has SHA-256", e);
-        }
     }
 }

@@ -4,14 +4,12 @@ import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.RouteAccess;
+import dev.isthmus.gateway.settings.Digests;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -85,12 +83,8 @@ public final class ConsoleFiles {
 
     private static ConsoleFile of(String name, String text) {
         String type = TYPES.getOrDefault(name.substring(name.lastIndexOf('.') + 1), "");
-        try {
-            byte[] digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
-            return new ConsoleFile(type, text, '"' + HexFormat.of().formatHex(digest, 0, 16) + '"');
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every JDK has SHA-256", e);
-        }
+        return new ConsoleFile(
+                type, text, '"' + Digests.hex(Digests.SHA_256, text).substring(0, 32) + '"');
     }
 
     private static AdminResponse respond(AdminRequest request, ConsoleFile file) {

@@ -1,8 +1,6 @@
 package dev.isthmus.gateway.identity;
 
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
+import dev.isthmus.gateway.settings.Digests;
 import java.security.SecureRandom;
 import java.util.Base64;
 
@@ -33,10 +31,6 @@ public record OidcLogin(String state, String nonce, String verifier) {
 
     /** The code challenge of the method S256. */
     String challenge() {
-        try {
-            return encoded(MessageDigest.getInstance("SHA-256").digest(verifier.getBytes(StandardCharsets.US_ASCII)));
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java has SHA-256", e);
-        }
+        return encoded(Digests.of(Digests.SHA_256, verifier));
     }
 }

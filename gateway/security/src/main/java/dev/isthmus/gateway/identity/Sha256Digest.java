@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.identity;
 
+import dev.isthmus.gateway.settings.Digests;
 import io.netty.util.concurrent.FastThreadLocal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 
 /**
  * The SHA-256 of a text, as a key of maps. Secrets are looked up by it: how long a look-up takes tells nothing of them,
@@ -13,8 +13,8 @@ import java.security.NoSuchAlgorithmException;
 record Sha256Digest(long a, long b, long c, long d) {
     private static final FastThreadLocal<MessageDigest> DIGESTS = new FastThreadLocal<>() {
         @Override
-        protected MessageDigest initialValue() throws NoSuchAlgorithmException {
-            return MessageDigest.getInstance("SHA-256");
+        protected MessageDigest initialValue() {
+            return Digests.of(Digests.SHA_256);
         }
     };
 

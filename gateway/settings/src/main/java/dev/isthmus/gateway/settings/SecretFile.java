@@ -3,11 +3,7 @@ package dev.isthmus.gateway.settings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFileAttributeView;
-import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Locale;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  * it. The group may, because a Kubernetes Secret belongs to root and is read through its group ({@code fsGroup}).
  */
 public final class SecretFile {
+    private static final int PERMISSIONS = 0777;
     private static final int GROUP_WRITES = 0020;
     private static final int OTHERS_READ = 0004;
     private static final int OTHERS_WRITE = 0002;
@@ -44,11 +41,7 @@ public final class SecretFile {
      * @return null if there is none, or if the file system has no POSIX permissions
      */
     public static @Nullable String exposure(Path file) throws IOException {
-        PosixFileAttributeView view = Files.getFileAttributeView(file, PosixFileAttributeView.class);
-        if (view == null) {
-            return null;
-        }
-        int mode = mode(view.readAttributes().permissions());
+        int mode = mode(file);
         String who = who(mode);
         return who == null
                 ? null
@@ -61,8 +54,7 @@ public final class SecretFile {
      * #exposure}.
      */
     public static @Nullable String forgeable(Path file) throws IOException {
-        PosixFileAttributeView view = Files.getFileAttributeView(file, PosixFileAttributeView.class);
-        int mode = view == null ? 0 : mode(view.readAttributes().permissions());
+        int mode = mode(file);
         return (mode & OTHERS_WRITE) == 0
                 ? null
                 : "has mode " + String.format(Locale.ROOT, "%03o", mode) + ": others can write it; chmod o-w";
@@ -78,12 +70,10 @@ public final class SecretFile {
         return (mode & GROUP_WRITES) != 0 ? "its group can write" : null;
     }
 
-    private static int mode(Set<PosixFilePermission> permissions) {
-        String letters = PosixFilePermissions.toString(permissions);
-        int mode = 0;
-        for (int i = 0; i < letters.length(); i++) {
-            mode = mode << 1 | (letters.charAt(i) == '-' ? 0 : 1);
-        }
-        return mode;
+    /** Of the mode's bits, those for permissions; none if the file system has no POSIX permissions. */
+    private static int mode(Path file) throws IOException {
+        return file.getFileSystem().supportedFileAttributeViews().contains("unix")
+                ? (int) Files.getAttribute(file, "unix:mode") & PERMISSIONS
+                : 0;
     }
 }

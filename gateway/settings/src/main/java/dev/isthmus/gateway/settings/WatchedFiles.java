@@ -6,7 +6,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.function.Supplier;
@@ -73,7 +72,7 @@ public final class WatchedFiles {
     }
 
     private String digest() {
-        MessageDigest all = sha256();
+        MessageDigest all = Digests.of(Digests.SHA_256);
         for (Path path : paths.get()) {
             all.update(bytes(path + "\n"));
             all.update(content(path));
@@ -83,7 +82,7 @@ public final class WatchedFiles {
 
     /** A digest of one file, or of the reason why it cannot be read. */
     private byte[] content(Path path) {
-        MessageDigest digest = sha256();
+        MessageDigest digest = Digests.of(Digests.SHA_256);
         try (InputStream in = Files.newInputStream(path)) {
             digest.update(in.readNBytes(MAX_BYTES));
             return digest.digest(permissions ? bytes(String.valueOf(SecretFile.exposure(path))) : new byte[0]);
@@ -94,13 +93,5 @@ public final class WatchedFiles {
 
     private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static MessageDigest sha256() {
-        try {
-            return MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java has SHA-256", e);
-        }
     }
 }

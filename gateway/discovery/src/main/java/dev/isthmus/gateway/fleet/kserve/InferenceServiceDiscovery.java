@@ -7,6 +7,7 @@ import dev.isthmus.gateway.fleet.kubernetes.ApiServer;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.ResourceListener;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.WatchedResources;
+import dev.isthmus.gateway.settings.Digests;
 import dev.isthmus.gateway.settings.DiscoverConfig.KServeConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
@@ -19,8 +20,6 @@ import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.ValueReferences;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -28,7 +27,6 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -340,13 +338,8 @@ public final class InferenceServiceDiscovery implements AutoCloseable {
             if (revision.length() + PRIVATE.length() <= MAX_NAME) {
                 return revision + PRIVATE;
             }
-            try {
-                byte[] digest = MessageDigest.getInstance("MD5").digest(revision.getBytes(StandardCharsets.UTF_8));
-                String hash = HexFormat.of().formatHex(digest);
-                return revision.substring(0, MAX_NAME - hash.length() - PRIVATE.length()) + hash + PRIVATE;
-            } catch (NoSuchAlgorithmException e) {
-                throw new IllegalStateException("every Java runtime has MD5", e);
-            }
+            String hash = Digests.hex("MD5", revision);
+            return revision.substring(0, MAX_NAME - hash.length() - PRIVATE.length()) + hash + PRIVATE;
         }
     }
 }

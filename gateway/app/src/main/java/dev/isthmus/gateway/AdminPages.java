@@ -33,7 +33,6 @@ import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.settings.AdminConfig;
-import dev.isthmus.gateway.settings.ConfigDocument;
 import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.gateway.tryit.TryItPages;
@@ -267,7 +266,7 @@ final class AdminPages {
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("generation", current.number());
         document.put("loaded_seconds_ago", TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - current.createdNanos()));
-        document.put("config", ConfigDocument.of(current.config()));
+        document.put("config", current.config().document());
         return AdminResponse.json(200, document);
     }
 

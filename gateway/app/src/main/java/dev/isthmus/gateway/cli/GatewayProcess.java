@@ -11,7 +11,6 @@ import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Listener;
-import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.warm.WarmUp;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
@@ -107,7 +106,7 @@ record GatewayProcess(
                     List.of("isthmus: --host: a host name or IP address is expected, got '" + host + "'"));
         }
         Listener given = first.at(host == null ? first.host() : host, port == null ? first.port() : port);
-        String exposed = ListenerExposure.problem(given, config.authentication());
+        String exposed = given.exposure(config.authentication());
         if (exposed != null) {
             throw new ConfigException(List.of("isthmus: --host: " + exposed));
         }

@@ -7,7 +7,6 @@ import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.reload.ConfigFile;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.ConfigDiff;
-import dev.isthmus.gateway.settings.ConfigDocument;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -180,7 +179,7 @@ class ReloadEffectsFlowTest {
                             applied -> assertThat(applied.changes())
                                     .containsExactly("limits: max_requests: ${file:most}: another value"));
             assertThat(gateway.config().limits().maxRequests()).isEqualTo(5678);
-            assertThat(ConfigDocument.of(gateway.config()).toString())
+            assertThat(gateway.config().document().toString())
                     .contains("max_requests=${file:most}")
                     .doesNotContain("5678");
         }

@@ -10,7 +10,6 @@ import dev.isthmus.gateway.console.ConsolePages.RunningConfiguration;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.reload.ReloadResult.LastReload;
 import dev.isthmus.gateway.settings.ConfigDiff;
-import dev.isthmus.gateway.settings.ConfigDocument;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigKeys;
 import dev.isthmus.gateway.settings.ConfigSource;
@@ -63,7 +62,7 @@ public final class ConfigurationPage {
         Map<String, @Nullable Object> document = new LinkedHashMap<>();
         document.put("generation", now.generation());
         document.put("from_file", !keys.paths().isEmpty());
-        document.put("lines", ConfigurationLines.of(ConfigDocument.of(now.config()), keys));
+        document.put("lines", ConfigurationLines.of(now.config().document(), keys));
         document.put("applied", applied(applied.get()));
         document.put("rejected", rejected(rejected.get()));
         return AdminResponse.json(200, document);

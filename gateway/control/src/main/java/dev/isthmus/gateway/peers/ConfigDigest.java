@@ -2,11 +2,8 @@ package dev.isthmus.gateway.peers;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.isthmus.gateway.settings.ConfigDocument;
+import dev.isthmus.gateway.settings.Digests;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HexFormat;
@@ -43,7 +40,7 @@ public final class ConfigDigest {
 
     private static Map<String, String> digests(GatewayConfig config) {
         Map<String, String> digests = new LinkedHashMap<>();
-        ConfigDocument.of(config)
+        config.document()
                 .forEach((section, value) ->
                         digests.put(section, digest(isAddressed(section) ? withoutOwnKeys(value) : value)));
         return digests;
@@ -70,13 +67,9 @@ public final class ConfigDigest {
     /** The digest of a value as JSON. */
     static String digest(Object value) {
         try {
-            byte[] text = JSON.writeValueAsString(value).getBytes(StandardCharsets.UTF_8);
-            byte[] digest = MessageDigest.getInstance("SHA-256").digest(text);
-            return HexFormat.of().formatHex(digest, 0, BYTES);
+            return HexFormat.of().formatHex(Digests.of(Digests.SHA_256, JSON.writeValueAsString(value)), 0, BYTES);
         } catch (JsonProcessingException e) {
             throw new IllegalArgumentException("a section that cannot be written as JSON", e);
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every JDK has SHA-256", e);
         }
     }
 }

@@ -4,7 +4,6 @@ import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.CorsConfig;
 import dev.isthmus.gateway.settings.Listener;
-import dev.isthmus.gateway.settings.ListenerExposure;
 import dev.isthmus.gateway.settings.ManagementAccess;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.tls.ServerTls;
@@ -115,7 +114,7 @@ public final class Listeners implements AutoCloseable {
         }
 
         private static void warn(Listener listener) {
-            if (ListenerExposure.isOpen(listener) && !ListenerExposure.isLoopback(listener)) {
+            if (listener.isOpen() && !listener.isLoopback()) {
                 LOG.atWarn()
                         .addKeyValue("listener", listener.label())
                         .log(

@@ -7,7 +7,6 @@ import dev.isthmus.gateway.metrics.AccessMetrics;
 import dev.isthmus.gateway.settings.AuthenticationConfig.HealthProbes;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Listener;
-import dev.isthmus.gateway.settings.ListenerExposure;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -28,7 +27,7 @@ public record CallerAccess(
     /** The access of a configuration. */
     public static CallerAccess of(GatewayConfig config, @Nullable Authenticator authenticator, AccessMetrics metrics) {
         Set<String> open = config.listeners().stream()
-                .filter(ListenerExposure::isOpen)
+                .filter(Listener::isOpen)
                 .map(Listener::label)
                 .collect(Collectors.toSet());
         return new CallerAccess(authenticator, open, AccessPolicy.of(config), metrics);

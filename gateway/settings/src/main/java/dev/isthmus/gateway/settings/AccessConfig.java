@@ -9,8 +9,6 @@ import java.util.Set;
 public record AccessConfig(
         @Doc("Rules that allow something, in any order.") @NotEmpty
         List<AccessRule> rules) {
-    public static final AccessConfig DEFAULT = DefaultValues.of(AccessConfig.class);
-
     public AccessConfig {
         rules = List.copyOf(rules);
     }
@@ -34,9 +32,6 @@ public record AccessConfig(
             @Doc("Versions or labels as clients request them. Default: all, and requests without a version.")
             List<String> versions)
             implements CheckedSection {
-        /** All defaults; allows nothing. */
-        public static final AccessRule DEFAULT = DefaultValues.of(AccessRule.class);
-
         public AccessRule {
             may = Set.copyOf(may);
             models = List.copyOf(models);

@@ -120,9 +120,7 @@ public record AdminConfig(
 
             @Doc("read: see everything. operate: also ramps, reloads, log levels, try requests. admin: everything.")
             @Required
-            AdminRole role) {
-        public static final AdminTokenConfig DEFAULT = DefaultValues.of(AdminTokenConfig.class);
-    }
+            AdminRole role) {}
 
     /** When the session of a browser ends. */
     public record AdminSessionConfig(

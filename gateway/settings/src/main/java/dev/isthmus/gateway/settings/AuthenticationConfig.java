@@ -49,8 +49,6 @@ public record AuthenticationConfig(
             @Doc("The header.") @HeaderName @Default("x-api-key")
             String header)
             implements CheckedSection {
-        public static final ApiKeyConfig DEFAULT = DefaultValues.of(ApiKeyConfig.class);
-
         @Override
         public void check(SectionCheck check) {
             try {
@@ -133,9 +131,7 @@ public record AuthenticationConfig(
             @Doc("What names the caller: cn (of the subject), or the first subject alternative name of the type dns, "
                     + "uri or email.")
             @Default("cn")
-            CertificateName name) {
-        public static final CertificateConfig DEFAULT = DefaultValues.of(CertificateConfig.class);
-    }
+            CertificateName name) {}
 
     /** What servers learn of the caller. */
     @Doc("What upstream servers learn of the caller.")
@@ -148,9 +144,7 @@ public record AuthenticationConfig(
                     + "send are removed.")
             @HeaderName
             @Default(HeaderAllowList.PRINCIPAL)
-            String principalHeader) {
-        public static final Forward DEFAULT = DefaultValues.of(Forward.class);
-    }
+            String principalHeader) {}
 
     /** Whether a credential reaches upstream servers. */
     public enum ForwardedCredential {

@@ -1,5 +1,8 @@
 package dev.isthmus.gateway.settings;
 
+import dev.isthmus.gateway.settings.AccessConfig.AccessRule;
+import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -33,7 +36,13 @@ final class ConfigChecks {
     void run() {
         sections.run(config, "");
         listeners();
-        new AccessChecks(sections, config).run();
+        config.listeners().stream().filter(each -> sections.of(each).valid()).forEach(this::access);
+        if (config.authentication() != null) {
+            authentication(config.authentication());
+        }
+        if (config.access() != null) {
+            rules(config.access());
+        }
         UpstreamConfig reserved = config.upstreams().get(GatewayConfig.LOCAL);
         if (reserved != null) {
             sections.of(reserved).problem("the name is reserved for the local backend");
@@ -57,7 +66,7 @@ final class ConfigChecks {
                     sections.of(model.fallback()), "upstream", model.fallback().upstream());
         }
         if (model.batching() != null) {
-            new BatchingChecks(sections, config).run(model, model.batching());
+            batching(model, model.batching());
         }
         CacheConfig cache = model.cache();
         if (cache != null
@@ -158,5 +167,116 @@ final class ConfigChecks {
                 && addresses.stream().anyMatch(new Listener(admin.host(), admin.port())::sameAddress)) {
             sections.of(admin).problem(admin.host() + ":" + admin.port() + " is a listener already");
         }
+    }
+
+    private void access(Listener listener) {
+        SectionCheck check = sections.of(listener);
+        String exposed = listener.exposure(config.authentication());
+        if (exposed != null && sections.of(config).readable("authentication")) {
+            check.problemAt("host", exposed);
+        }
+        if (config.access() != null && listener.management() == ManagementAccess.ALLOW) {
+            check.problem(
+                    "management",
+                    "with 'access' its rules decide: name load, trace, log or shared_memory in the 'may' of a rule");
+        }
+    }
+
+    private void authentication(AuthenticationConfig authentication) {
+        if (sections.of(authentication).valid("forward")) {
+            forgedHeaders(authentication.forward().principalHeader());
+        }
+        AuthenticationConfig.ApiKeyConfig keys = authentication.apiKeys();
+        AccessLogConfig log = config.accessLog();
+        if (keys != null
+                && log != null
+                && sections.of(keys).valid()
+                && log.headers().contains(keys.header())
+                && !AccessLogConfig.CREDENTIALS.contains(keys.header())) {
+            sections.of(log).problem("headers", "'" + keys.header() + "' has API keys, which are not logged");
+        }
+    }
+
+    /** A header that is removed from requests says nothing of the caller. */
+    private void forgedHeaders(String header) {
+        config.models().forEach((name, model) -> {
+            SectionCheck check = sections.of(model);
+            model.rules().stream()
+                    .filter(rule -> rule.headers().containsKey(header))
+                    .forEach(rule -> forged(check.at(rule), header));
+            model.rates().stream()
+                    .filter(rate -> header.equals(rate.header()))
+                    .forEach(rate -> forged(check.at(rate), header));
+            if (model.sticky() != null && header.equals(model.sticky().header())) {
+                forged(check.at(model.sticky()), header);
+            }
+        });
+    }
+
+    private static void forged(SectionCheck check, String header) {
+        check.problem("header '" + header + "' is set by the gateway; clients can send any value in it");
+    }
+
+    private void rules(AccessConfig access) {
+        Set<String> names = new HashSet<>();
+        Set<String> listeners = new TreeSet<>();
+        config.listeners().forEach(each -> listeners.add(each.label()));
+        List<AccessRule> rules = access.rules();
+        for (AccessRule rule : rules) {
+            SectionCheck check = sections.of(rule);
+            if (!check.valid()) {
+                continue;
+            }
+            if (!names.add(rule.name())) {
+                check.problemAt("name", "the name is given twice");
+            }
+            if (rule.who().needIdentity() && config.authentication() == null) {
+                check.problem("who", "without 'authentication' no caller has a name, groups, claims or a certificate");
+            }
+            for (String listener : rule.who().listeners()) {
+                if (!listeners.contains(listener)) {
+                    sections.of(rule.who())
+                            .problem(
+                                    "listeners",
+                                    "no listener is '" + listener + "'" + NearestName.suggestion(listener, listeners));
+                }
+            }
+        }
+    }
+
+    private void batching(ModelConfig model, BatchingConfig batching) {
+        SectionCheck check = sections.of(batching);
+        List<TargetConfig> targets = model.allTargets();
+        if (!targets.isEmpty()
+                && targets.stream().allMatch(each -> each.upstream().equals(GatewayConfig.LOCAL))) {
+            check.problem("a target other than '" + GatewayConfig.LOCAL
+                    + "' is expected: the local backend joins requests itself (dynamic_batching)");
+        }
+        if (check.valid("max_queue_delay_microseconds") && sections.of(model).valid("timeout")) {
+            delay(check, batching, "timeout of the model", model.timeout());
+            for (TargetConfig target : targets) {
+                UpstreamConfig upstream = config.upstreams().get(target.upstream());
+                delay(
+                        check,
+                        batching,
+                        "timeout of upstream '" + target.upstream() + "'",
+                        upstream == null || !sections.of(upstream).valid("timeout") ? null : upstream.timeout());
+            }
+        }
+        if (check.valid("max_bytes")) {
+            check.expect(
+                    batching.maxBytes() <= config.limits().maxBodySize(),
+                    "max_bytes",
+                    "at most limits.max_body_size, " + config.limits().maxBodySize() + " bytes, is expected",
+                    batching.maxBytes());
+        }
+    }
+
+    private static void delay(SectionCheck check, BatchingConfig batching, String limit, @Nullable Duration timeout) {
+        check.expect(
+                timeout == null || batching.maxQueueDelay().compareTo(timeout) < 0,
+                "max_queue_delay_microseconds",
+                "less than the " + limit + (timeout == null ? "" : ", " + Units.written(timeout)) + ", is expected",
+                batching.maxQueueDelayMicroseconds());
     }
 }

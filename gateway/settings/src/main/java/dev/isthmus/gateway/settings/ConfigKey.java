@@ -34,18 +34,15 @@ record ConfigKey(
         }
     };
 
-    /**
-     * The keys of a section, in declaration order. Defaults are those of the record's constant {@code DEFAULT}; a record of
-     * an added layer need not have one.
-     */
+    /** The keys of a section, in declaration order. */
     static List<ConfigKey> of(Class<? extends Record> type) {
         return KEYS.get(type);
     }
 
     private static List<ConfigKey> found(Class<? extends Record> type) {
-        boolean added = LayerSettings.class.isAssignableFrom(type);
+        // The record of an added layer may refuse its defaults.
+        Record defaults = LayerSettings.class.isAssignableFrom(type) ? null : DefaultValues.of(type);
         try {
-            Record defaults = added ? null : type.cast(type.getField("DEFAULT").get(null));
             List<ConfigKey> keys = new ArrayList<>();
             for (RecordComponent component : type.getRecordComponents()) {
                 if (component.getType() == ValueReferences.class) {
@@ -66,7 +63,7 @@ record ConfigKey(
             }
             return List.copyOf(keys);
         } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException("a section without a public constant DEFAULT: " + type, e);
+            throw new IllegalStateException("a section whose keys cannot be read: " + type, e);
         }
     }
 

@@ -6,7 +6,6 @@ import org.yaml.snakeyaml.error.Mark;
 import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.nodes.NodeTuple;
-import org.yaml.snakeyaml.nodes.ScalarNode;
 
 /**
  * Merges the documents of several files. Objects are merged key by key. All else is set in one file: a list, too, since
@@ -51,7 +50,7 @@ final class ConfigMerge {
     private Node objects(MappingNode one, MappingNode other, String what, int depth) {
         List<NodeTuple> tuples = new ArrayList<>(one.getValue());
         for (NodeTuple tuple : other.getValue()) {
-            int at = indexOf(tuple, one.getValue());
+            int at = YamlReader.indexOf(tuple, one.getValue());
             if (at < 0) {
                 tuples.add(tuple);
             } else {
@@ -64,18 +63,6 @@ final class ConfigMerge {
         }
         // A new one: an anchor may have given this object to several places.
         return new MappingNode(one.getTag(), true, tuples, one.getStartMark(), one.getEndMark(), one.getFlowStyle());
-    }
-
-    /** The index of the same key; -1 if there is none. */
-    private static int indexOf(NodeTuple tuple, List<NodeTuple> tuples) {
-        for (int i = 0; i < tuples.size(); i++) {
-            if (tuple.getKeyNode() instanceof ScalarNode
-                    && tuples.get(i).getKeyNode() instanceof ScalarNode
-                    && YamlReader.key(tuples.get(i)).equals(YamlReader.key(tuple))) {
-                return i;
-            }
-        }
-        return -1;
     }
 
     private static String place(Node node) {

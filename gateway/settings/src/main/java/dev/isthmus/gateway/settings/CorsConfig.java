@@ -24,8 +24,6 @@ public record CorsConfig(
         @Doc("Whether pages may send cookies and client certificates. Not with the origin *.")
         boolean credentials)
         implements CheckedSection {
-    public static final CorsConfig DEFAULT = DefaultValues.of(CorsConfig.class);
-
     public CorsConfig {
         origins = List.copyOf(origins);
         headers = List.copyOf(headers);

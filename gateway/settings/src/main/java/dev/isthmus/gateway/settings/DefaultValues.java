@@ -25,7 +25,10 @@ final class DefaultValues {
     static <R extends Record> R of(Class<R> type) {
         return SectionReader.construct(
                 type,
-                Stream.of(type.getRecordComponents()).map(DefaultValues::value).toArray());
+                Stream.of(type.getRecordComponents())
+                        .filter(component -> component.getType() != ValueReferences.class)
+                        .map(DefaultValues::value)
+                        .toArray());
     }
 
     /** The default of one key. */

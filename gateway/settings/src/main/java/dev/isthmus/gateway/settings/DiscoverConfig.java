@@ -14,9 +14,6 @@ public record DiscoverConfig(
                 + "predictor an upstream. A model of this file with the same name or alias takes precedence.")
         List<KServeConfig> kserve)
         implements CheckedSection {
-    /** Nothing. */
-    public static final DiscoverConfig DEFAULT = DefaultValues.of(DiscoverConfig.class);
-
     public DiscoverConfig {
         kserve = List.copyOf(kserve);
     }
@@ -55,10 +52,8 @@ public record DiscoverConfig(
             @DefaultsFrom("upstream_defaults")
             UpstreamConfig upstream)
             implements CheckedSection {
-        /** All defaults; without a namespace. */
-        public static final KServeConfig DEFAULT = DefaultValues.of(KServeConfig.class);
-
         private static final String LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
+
         private static final String SELECTOR = "[A-Za-z0-9_./!=, ()-]+";
 
         @Override

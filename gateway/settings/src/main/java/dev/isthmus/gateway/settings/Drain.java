@@ -15,6 +15,4 @@ public record Drain(
         @Doc("Time for calls to end, after which the rest fail with UNAVAILABLE, or 503. 0s: they fail at once.")
         @OrZero
         @Default("20s")
-        Duration timeout) {
-    public static final Drain DEFAULT = DefaultValues.of(Drain.class);
-}
+        Duration timeout) {}

@@ -1,9 +1,11 @@
 package dev.isthmus.gateway.settings;
 
+import dev.isthmus.gateway.settings.ValueShape.Section;
 import dev.isthmus.transcoder.message.Dialect;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -78,10 +80,10 @@ public record GatewayConfig(
     public static final String LOCAL = "local";
 
     /** All defaults; has no model to serve. */
-    public static final GatewayConfig DEFAULT = of(null, null);
+    public static final GatewayConfig DEFAULT = DefaultValues.of(GatewayConfig.class);
 
     public GatewayConfig {
-        listeners = List.copyOf(listeners);
+        listeners = listeners.isEmpty() ? List.of(Listener.DEFAULT) : List.copyOf(listeners);
         upstreams = Map.copyOf(upstreams);
         models = Map.copyOf(models);
         references = Objects.requireNonNullElse(references, ValueReferences.NONE);
@@ -89,60 +91,53 @@ public record GatewayConfig(
 
     /** The configuration used without a file: the embedded models, on loopback. */
     public static GatewayConfig embedded() {
-        return of(LocalConfig.EMBEDDED, LOCAL);
+        return DEFAULT.with(
+                DEFAULT.listeners,
+                null,
+                DEFAULT.ramps,
+                null,
+                Map.of(),
+                Map.of(),
+                ValueReferences.NONE,
+                LocalConfig.EMBEDDED,
+                LOCAL);
     }
 
-    private static GatewayConfig of(@Nullable LocalConfig local, @Nullable String defaultUpstream) {
-        return new GatewayConfig(
-                List.of(Listener.DEFAULT),
-                null,
-                null,
-                null,
-                Limits.DEFAULT,
-                Connections.DEFAULT,
-                Drain.DEFAULT,
-                Headers.DEFAULT,
-                ResponseConfig.DEFAULT,
-                HealthConfig.DEFAULT,
-                RequestValidation.REPORT,
-                RampsConfig.DEFAULT,
-                null,
-                LoggingConfig.DEFAULT,
-                null,
-                MetricsConfig.DEFAULT,
-                KubernetesConfig.DEFAULT,
-                null,
-                null,
-                LayersConfig.DEFAULT,
-                Map.of(),
-                DiscoverConfig.DEFAULT,
-                local,
-                Map.of(),
-                defaultUpstream,
-                ValueReferences.NONE);
+    /** The whole configuration by key, including defaults, with references in place of the values that came from them. */
+    public Map<String, Object> document() {
+        Map<String, Object> document = values();
+        references.replaceIn(document, (value, reference) -> reference);
+        return document;
+    }
+
+    /** The whole configuration by key, with all values. */
+    public Map<String, Object> values() {
+        Map<String, Object> document = new LinkedHashMap<>();
+        new Section(GatewayConfig.class).put(this, document);
+        return document;
     }
 
     /** A copy with another first listener. */
     public GatewayConfig withListener(Listener other) {
         List<Listener> all = new ArrayList<>(listeners);
         all.set(0, other);
-        return with(all, admin, ramps, shared, upstreams, models, references);
+        return with(all, admin, ramps, shared, upstreams, models, references, local, defaultUpstream);
     }
 
     /** A copy with another admin address. */
     public GatewayConfig withAdmin(@Nullable AdminConfig other) {
-        return with(listeners, other, ramps, shared, upstreams, models, references);
+        return with(listeners, other, ramps, shared, upstreams, models, references, local, defaultUpstream);
     }
 
     /** A copy with the admin address, the settings of ramps, and of what gateways share, of another one. */
     public GatewayConfig withFixed(GatewayConfig other) {
         ValueReferences all = references.withThose(other.references, Set.of("admin", "ramps", "shared"));
-        return with(listeners, other.admin, other.ramps, other.shared, upstreams, models, all);
+        return with(listeners, other.admin, other.ramps, other.shared, upstreams, models, all, local, defaultUpstream);
     }
 
     /** A copy whose values came from these references. */
     GatewayConfig withReferences(ValueReferences other) {
-        return with(listeners, admin, ramps, shared, upstreams, models, other);
+        return with(listeners, admin, ramps, shared, upstreams, models, other, local, defaultUpstream);
     }
 
     /** A copy with other upstreams and models, and the references that all values came from then. */
@@ -150,7 +145,8 @@ public record GatewayConfig(
             Map<String, UpstreamConfig> otherUpstreams,
             Map<String, ModelConfig> otherModels,
             ValueReferences otherReferences) {
-        return with(listeners, admin, ramps, shared, otherUpstreams, otherModels, otherReferences);
+        return with(
+                listeners, admin, ramps, shared, otherUpstreams, otherModels, otherReferences, local, defaultUpstream);
     }
 
     private GatewayConfig with(
@@ -160,7 +156,9 @@ public record GatewayConfig(
             @Nullable SharedConfig otherShared,
             Map<String, UpstreamConfig> otherUpstreams,
             Map<String, ModelConfig> otherModels,
-            ValueReferences otherReferences) {
+            ValueReferences otherReferences,
+            @Nullable LocalConfig otherLocal,
+            @Nullable String otherDefault) {
         return new GatewayConfig(
                 otherListeners,
                 otherAdmin,
@@ -184,9 +182,9 @@ public record GatewayConfig(
                 layers,
                 otherUpstreams,
                 discover,
-                local,
+                otherLocal,
                 otherModels,
-                defaultUpstream,
+                otherDefault,
                 otherReferences);
     }
 
@@ -199,7 +197,7 @@ public record GatewayConfig(
         int dot = name.lastIndexOf('.');
         String stem = dot < 1 ? name : name.substring(0, dot);
         RampsConfig beside = new RampsConfig(file.resolveSibling(stem + ".ramps.json"));
-        return with(listeners, admin, beside, shared, upstreams, models, references);
+        return with(listeners, admin, beside, shared, upstreams, models, references, local, defaultUpstream);
     }
 
     /** Limits on client requests. */

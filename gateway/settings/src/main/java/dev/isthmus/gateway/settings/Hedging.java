@@ -16,8 +16,6 @@ public record Hedging(
         @Doc("No call is late before this time.") @Default("1ms")
         Duration minDelay)
         implements CheckedSection {
-    public static final Hedging DEFAULT = DefaultValues.of(Hedging.class);
-
     @Override
     public void check(SectionCheck check) {
         check.expect(

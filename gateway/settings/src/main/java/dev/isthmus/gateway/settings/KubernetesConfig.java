@@ -24,8 +24,6 @@ public record KubernetesConfig(
         @Doc("Zone of the gateway: endpoints with a hint for it are preferred. Default: from ISTHMUS_ZONE.") @Nullable
         String zone)
         implements CheckedSection {
-    public static final KubernetesConfig DEFAULT = DefaultValues.of(KubernetesConfig.class);
-
     @Override
     public void check(SectionCheck check) {
         check.expect(KubernetesConfig::isOrigin, "api_server", "an https URL of host and port is expected", apiServer);

@@ -53,8 +53,6 @@ public record LayersConfig(
 
             @Doc("The layer's own settings, as its author describes them.") @Nullable
             LayerSettings settings) {
-        public static final AddedLayer DEFAULT = DefaultValues.of(AddedLayer.class);
-
         /** What is written about it: its author's description. */
         public String doc() {
             return settings == null ? "" : ConfigKey.doc(((Record) settings).getClass());

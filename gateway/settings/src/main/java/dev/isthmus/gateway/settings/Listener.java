@@ -82,6 +82,24 @@ public record Listener(
         return host.startsWith("/");
     }
 
+    /** Whether requests need no credential, although its address is not loopback or others need one. */
+    public boolean isOpen() {
+        return access == ListenerAccess.OPEN;
+    }
+
+    /** Whether only this machine can reach it. */
+    public boolean isLoopback() {
+        return isUnix() || WebUrl.isLoopback(host);
+    }
+
+    /** Why it must not be opened with this authentication; null if it may be. */
+    public @Nullable String exposure(@Nullable AuthenticationConfig authentication) {
+        return isLoopback() || isOpen() || authentication != null
+                ? null
+                : "host: '" + host + "' is not loopback, so everybody who reaches it may send requests: add "
+                        + "a section 'authentication', or 'access: open' to the listener";
+    }
+
     /** A copy at another address. */
     public Listener at(String otherHost, int otherPort) {
         return new Listener(

@@ -45,9 +45,7 @@ public record ListenerTls(
             @Doc("PEM file with the key, RSA or EC, in PKCS#8, PKCS#1 or SEC 1 without a password. It must not be "
                     + "readable or writable by others, nor writable by its group.")
             @Required
-            Path key) {
-        public static final CertificateFiles DEFAULT = DefaultValues.of(CertificateFiles.class);
-    }
+            Path key) {}
 
     /** Certificates of clients. */
     @Doc("Certificates of clients (mutual TLS).")
@@ -65,8 +63,6 @@ public record ListenerTls(
             @Nullable
             Path crl)
             implements CheckedSection {
-        public static final ClientCertificates DEFAULT = DefaultValues.of(ClientCertificates.class);
-
         @Override
         public void check(SectionCheck check) {
             if (check.valid()) {

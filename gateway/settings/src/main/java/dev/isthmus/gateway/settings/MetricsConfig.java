@@ -46,8 +46,6 @@ public record MetricsConfig(
             @Nullable
             Path ca)
             implements CollectorSection {
-        public static final OtlpConfig DEFAULT = DefaultValues.of(OtlpConfig.class);
-
         public OtlpConfig {
             resource = Map.copyOf(resource);
             headerFiles = Map.copyOf(headerFiles);

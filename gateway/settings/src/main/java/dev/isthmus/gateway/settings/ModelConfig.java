@@ -138,9 +138,6 @@ public record ModelConfig(
 
             @Doc("Share of calls, relative to the sum of all weights.") @Range(max = 1_000_000) @Default("1")
             int weight) {
-        /** All defaults; without an upstream. */
-        public static final TargetConfig DEFAULT = DefaultValues.of(TargetConfig.class);
-
         /** Its name in configuration, metrics and logs. */
         public String label() {
             return name == null ? upstream : name;
@@ -157,9 +154,6 @@ public record ModelConfig(
             Map<String, String> parameters,
 
             @Doc("The name of a target.") @Required String target) {
-        /** All defaults; without a target. */
-        public static final RuleConfig DEFAULT = DefaultValues.of(RuleConfig.class);
-
         public RuleConfig {
             headers = Map.copyOf(headers);
             parameters = Map.copyOf(parameters);
@@ -171,10 +165,7 @@ public record ModelConfig(
     public record RequestKey(
             @Doc("Name of a header.") @HeaderName @Nullable String header,
 
-            @Doc("Name of a request parameter.") @Nullable String parameter) {
-        /** Of no value. */
-        public static final RequestKey DEFAULT = DefaultValues.of(RequestKey.class);
-    }
+            @Doc("Name of a request parameter.") @Nullable String parameter) {}
 
     /** A target that gets copies of calls. */
     @Doc("A target that gets copies of calls.")
@@ -245,7 +236,6 @@ public record ModelConfig(
             @Nullable
             @Range(max = 1_000_000_000)
             Double maxDifference) {
-        /** All defaults; without a target. */
         public static final RampConfig DEFAULT = DefaultValues.of(RampConfig.class);
 
         public RampConfig {

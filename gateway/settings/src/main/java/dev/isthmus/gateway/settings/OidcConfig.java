@@ -52,7 +52,6 @@ public record OidcConfig(
         @Nullable
         Path ca)
         implements CheckedSection {
-    public static final OidcConfig DEFAULT = DefaultValues.of(OidcConfig.class);
     /** The path of {@link #redirectUrl}. */
     public static final String CALLBACK = "/session/oidc/callback";
     /** The group of everybody. */

@@ -41,8 +41,6 @@ public record PeersConfig(
         @Doc("Time for the answer of each, at most 10s.") @Default("2s")
         Duration timeout)
         implements CheckedSection {
-    public static final PeersConfig DEFAULT = DefaultValues.of(PeersConfig.class);
-
     private static final Duration MOST_TIMEOUT = Duration.ofSeconds(10);
 
     public PeersConfig {

@@ -12,8 +12,6 @@ public record RampsConfig(
         @Nullable
         Path stateFile)
         implements CheckedSection {
-    public static final RampsConfig DEFAULT = DefaultValues.of(RampsConfig.class);
-
     @Override
     public void check(SectionCheck check) {
         check.written("state_file", stateFile);

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.settings;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
@@ -178,11 +179,29 @@ final class SectionCheck {
         }
     }
 
-    /** Expects a file that can be written, if there is one. */
+    /** Expects a file that can be written, if there is one: it is opened much later, and what cannot be written is lost. */
     void written(String key, @Nullable Path file) {
-        String problem = file == null ? null : WrittenFile.problem(file);
+        String problem = file == null ? null : unwritable(file);
         if (problem != null) {
             problem(key, problem);
         }
+    }
+
+    /** Why a file cannot be written: "the folder of /var/log/a/b does not exist"; null if it can. Blocks. */
+    private static @Nullable String unwritable(Path file) {
+        if (Files.isDirectory(file)) {
+            return "a file is expected, got the folder " + file;
+        }
+        if (Files.exists(file)) {
+            return Files.isWritable(file) ? null : file + " cannot be written";
+        }
+        Path folder = file.toAbsolutePath().getParent();
+        if (folder == null || !Files.exists(folder)) {
+            return "the folder of " + file + " does not exist";
+        }
+        if (!Files.isDirectory(folder)) {
+            return folder + " is not a folder";
+        }
+        return Files.isWritable(folder) ? null : "the folder of " + file + " cannot be written";
     }
 }

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.settings;
 import dev.isthmus.gateway.settings.ValueShape.Items;
 import dev.isthmus.gateway.settings.ValueShape.Names;
 import dev.isthmus.gateway.settings.ValueShape.Section;
+import dev.isthmus.gateway.settings.YamlReader.ReadableNodes;
 import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.TreeMap;

@@ -10,6 +10,7 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -267,5 +268,41 @@ final class SectionReader {
             return name.substring(0, name.length() - 2);
         }
         return name.endsWith("s") ? name.substring(0, name.length() - 1) : name;
+    }
+
+    /** Merges a file's defaults into a section. */
+    static final class SectionDefaults {
+        private SectionDefaults() {}
+
+        /** The section with its missing keys copied from the defaults, recursively; lists and scalars are not merged. */
+        static Node put(Section section, Node own, Node defaults) {
+            if (!(defaults instanceof MappingNode from)) {
+                return own;
+            }
+            List<NodeTuple> tuples = new ArrayList<>();
+            if (own instanceof MappingNode mapping) {
+                tuples.addAll(mapping.getValue());
+            } else if (!YamlReader.isNull(own)) {
+                return own;
+            }
+            for (NodeTuple each : from.getValue()) {
+                int at = YamlReader.indexOf(each, tuples);
+                if (at < 0) {
+                    tuples.add(each);
+                } else {
+                    tuples.set(at, inner(section, tuples.get(at), each.getValueNode()));
+                }
+            }
+            return new MappingNode(Tag.MAP, true, tuples, own.getStartMark(), own.getEndMark(), from.getFlowStyle());
+        }
+
+        private static NodeTuple inner(Section section, NodeTuple own, Node defaults) {
+            for (ConfigKey key : section.keys()) {
+                if (key.name().equals(YamlReader.key(own)) && key.shape() instanceof Section inner) {
+                    return new NodeTuple(own.getKeyNode(), put(inner, own.getValueNode(), defaults));
+                }
+            }
+            return own;
+        }
     }
 }

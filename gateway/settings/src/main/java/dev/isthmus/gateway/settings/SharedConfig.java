@@ -63,8 +63,6 @@ public record SharedConfig(
         @Doc("Start of all keys in the database. Gateways with the same prefix share.") @Default("isthmus:")
         String prefix)
         implements CheckedSection {
-    public static final SharedConfig DEFAULT = DefaultValues.of(SharedConfig.class);
-
     private static final int REDIS_PORT = 6379;
     private static final int MAX_PORT = 65_535;
     private static final Duration LONGEST_RESPONSE = Duration.ofSeconds(10);
@@ -184,8 +182,6 @@ public record SharedConfig(
             @Nullable
             Path passwordFile)
             implements CheckedSection {
-        public static final SentinelConfig DEFAULT = DefaultValues.of(SentinelConfig.class);
-
         public SentinelConfig {
             endpoints = List.copyOf(endpoints);
         }

@@ -165,9 +165,7 @@ public record UpstreamConfig(
             @Doc("Port of each server's Prometheus metrics, for queue_aware.")
             @Range(min = 1, max = 65_535)
             @Default("8002")
-            int metricsPort) {
-        public static final Balance DEFAULT = DefaultValues.of(Balance.class);
-    }
+            int metricsPort) {}
 
     /** Active health checks. */
     @Doc("Active health checks of each server and of each configured model on it.")
@@ -302,8 +300,6 @@ public record UpstreamConfig(
             @Doc("Time that it stays open before it lets a few calls through.") @Default("5s")
             Duration open)
             implements CheckedSection {
-        public static final Breaker DEFAULT = DefaultValues.of(Breaker.class);
-
         @Override
         public void check(SectionCheck check) {
             check.expect(
@@ -335,7 +331,5 @@ public record UpstreamConfig(
             @Doc("Maximum number of frames, DATA aside, that wait for a server that does not read. 0: no limit.")
             @Range(max = 100_000_000)
             @Default("100000")
-            int maxQueuedFrames) {
-        public static final UpstreamHttp2Abuse DEFAULT = DefaultValues.of(UpstreamHttp2Abuse.class);
-    }
+            int maxQueuedFrames) {}
 }

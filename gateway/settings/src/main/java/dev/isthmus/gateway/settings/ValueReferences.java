@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 public final class ValueReferences {
     public static final ValueReferences NONE = new ValueReferences(Map.of(), new HiddenValues());
 
-    /** By the path in the form of {@link ConfigDocument}: keys, and indexes of lists. */
+    /** By the path in the form of {@link GatewayConfig#document}: keys, and indexes of lists. */
     private final Map<List<String>, ValueReference> byPath;
 
     private final HiddenValues hidden;
@@ -24,7 +24,7 @@ public final class ValueReferences {
      * A value that came from references.
      *
      * @param text the value as it stands in the file
-     * @param value in the form of {@link ConfigDocument}
+     * @param value in the form of {@link GatewayConfig#document}
      */
     record ValueReference(String text, Object value) {}
 

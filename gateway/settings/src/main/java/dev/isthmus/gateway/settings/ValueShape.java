@@ -121,13 +121,17 @@ sealed interface ValueShape {
         @Override
         public Object written(Object section) {
             Map<String, Object> written = new LinkedHashMap<>();
+            put((Record) section, written);
+            return written;
+        }
+
+        void put(Record section, Map<String, Object> document) {
             for (ConfigKey key : keys()) {
-                Object value = key.value((Record) section);
+                Object value = key.value(section);
                 if (value != null) {
-                    written.put(key.name(), key.shape().written(value));
+                    document.put(key.name(), key.shape().written(value));
                 }
             }
-            return written;
         }
     }
 }

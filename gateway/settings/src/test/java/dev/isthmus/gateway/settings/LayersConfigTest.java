@@ -119,7 +119,7 @@ class LayersConfigTest {
                                 new ScaleSettings(3, folder.resolve("t.csv"), ScaleSettings.Other.KEEP, List.of())),
                         new LayersConfig.AddedLayer("plain", BuiltInLayer.ADMISSION, null, new PlainSettings()));
         assertThat(config.layers().add().getFirst().doc()).isEqualTo("Scales things.");
-        assertThat(String.valueOf(ConfigDocument.of(config).get("layers")))
+        assertThat(String.valueOf(config.document().get("layers")))
                 .contains("name=scale, after=routing", "factor=3", "other=keep", "name=plain, before=admission");
     }
 

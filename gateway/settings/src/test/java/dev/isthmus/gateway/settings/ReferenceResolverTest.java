@@ -159,7 +159,7 @@ class ReferenceResolverTest {
                 default_upstream: a
                 """);
         assertThat(requireNonNull(config.upstreams().get("b")).timeout()).isEqualTo(Duration.ofSeconds(7));
-        assertThat(ConfigDocument.of(config).toString()).doesNotContain("7s");
+        assertThat(config.document().toString()).doesNotContain("7s");
     }
 
     @Test
@@ -199,7 +199,7 @@ class ReferenceResolverTest {
                 headers: {forward: [a, "${FORWARDED:-hidden-header}"]}
                 """;
         GatewayConfig config = parse(yaml);
-        String document = ConfigDocument.of(config).toString();
+        String document = config.document().toString();
         assertThat(document)
                 .contains(
                         "port=${PORT}",
@@ -256,6 +256,6 @@ class ReferenceResolverTest {
         GatewayConfig before = parse(yaml + "\"${PORT}\"}");
         GatewayConfig kept = parse(yaml + "9902}").withFixed(before);
         assertThat(requireNonNull(kept.admin()).port()).isEqualTo(8123);
-        assertThat(ConfigDocument.of(kept).toString()).contains("port=${PORT}");
+        assertThat(kept.document().toString()).contains("port=${PORT}");
     }
 }

@@ -86,7 +86,7 @@ class UpstreamDefaultsTest {
     @Test
     void effectiveConfiguration_hasThemInEachUpstream() throws ConfigException {
         GatewayConfig config = parse("upstream_defaults: {protocol: grpc, timeout: 5s}\n" + UPSTREAMS);
-        Map<String, Object> document = ConfigDocument.of(config);
+        Map<String, Object> document = config.document();
         assertThat(document).doesNotContainKey("upstream_defaults");
         Map<?, ?> upstreams = (Map<?, ?>) requireNonNull(document.get("upstreams"));
         Map<?, ?> a = (Map<?, ?>) requireNonNull(upstreams.get("a"));

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.OmittedService;
 import dev.isthmus.gateway.fleet.kserve.InferenceServiceDiscovery.InferenceServiceModels;
 import dev.isthmus.gateway.fleet.kserve.InferenceServiceDiscovery.InferenceServiceModels.OmittedService;
 import dev.isthmus.gateway.settings.ConfigDocument;
@@ -79,7 +80,7 @@ class InferenceServiceModelsTest {
         String discover = "discover: {kserve: [{namespace: ml, upstream: {timeout: '${NO_VARIABLE:-1234s}'}}]}";
         GatewayConfig config = models(discover, service("iris", V2, READY)).config();
         assertThat(upstream(config, "ml/iris-predictor").timeout()).isEqualTo(Duration.ofSeconds(1234));
-        assertThat(requireNonNull(ConfigDocument.of(config).get("upstreams")).toString())
+        assertThat(requireNonNull(config.document().get("upstreams")).toString())
                 .contains("timeout=${NO_VARIABLE:-1234s}")
                 .doesNotContain("20m34s");
     }

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.upstream.local;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.isthmus.gateway.settings.ConfigDocument;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LocalConfig;
@@ -107,7 +106,7 @@ public final class LocalProcess implements AutoCloseable {
      * memory calls take there too.
      */
     public static Map<String, Object> configuration(GatewayConfig config) {
-        Map<String, Object> all = ConfigDocument.values(config);
+        Map<String, Object> all = config.values();
         Map<String, Object> local = section(all, "local");
         local.put("process", "shared");
         Map<String, Object> limits = section(all, "limits");

@@ -10,13 +10,13 @@ import java.util.List;
 import java.util.Map;
 
 /** The reference of all keys in Markdown: one table for each section, generated from the records. */
-public final class ConfigReference {
+final class ConfigReference {
     private final StringBuilder text = new StringBuilder();
 
     private ConfigReference() {}
 
     /** All tables. */
-    public static String markdown() {
+    static String markdown() {
         ConfigReference reference = new ConfigReference();
         reference.section("The file", new Section(GatewayConfig.class));
         return reference.text.toString();

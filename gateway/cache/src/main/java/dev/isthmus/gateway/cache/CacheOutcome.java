@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.cache;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /** What became of a request to a model with a cache. */
-public enum CacheOutcome {
+public enum CacheOutcome implements Labelled {
     /** It got a response that was kept. */
     HIT,
     /** It was sent. */
@@ -21,10 +21,5 @@ public enum CacheOutcome {
     /** It is larger than {@code max_request}, and was sent without the cache. */
     LARGE,
     /** Its key could not be computed, and it was sent without the cache. */
-    FAULT;
-
-    /** Its name in metrics. */
-    public String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    FAULT
 }

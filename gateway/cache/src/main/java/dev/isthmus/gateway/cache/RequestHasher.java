@@ -3,15 +3,17 @@ package dev.isthmus.gateway.cache;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.settings.CacheConfig;
+import dev.isthmus.gateway.settings.Digests;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -19,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Computes the keys of requests, the same for all forms of a request: its target, its parameters by name, its inputs
@@ -43,19 +46,22 @@ public final class RequestHasher {
     /** Tensors of fewer bytes are hashed as they are. */
     private static final int SMALL = 512;
 
+    /** Of the text of a usual request, in bytes. */
+    private static final int INITIAL = 1024;
+    /** The length of what is missing. */
+    private static final int MISSING = -1;
+
     private final byte[] prefix;
     private final BlockHash blocks;
-    private final HashedText text = new HashedText();
+    /** What is hashed beside large tensors: each value has its length before it. */
+    private final ByteBuf text = Unpooled.buffer(INITIAL);
+
     private final MessageDigest digest;
 
     public RequestHasher(HashSecret secret) {
         this.prefix = secret.prefix();
         this.blocks = new BlockHash(secret);
-        try {
-            this.digest = MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-256", e);
-        }
+        this.digest = Digests.of(Digests.SHA_256);
     }
 
     /**
@@ -66,21 +72,22 @@ public final class RequestHasher {
      */
     public CacheKey key(CacheConfig config, Call call, String upstream, InferRequest request) {
         digest.reset();
+        text.clear();
         digest.update(prefix);
-        text.text(upstream).text(request.model().name()).text(request.model().version());
+        text(upstream).text(request.model().name()).text(request.model().version());
         caller(config, call);
         headers(config, call);
         parameters(
                 config.parameters().isEmpty() ? request.parameters() : only(config.parameters(), request.parameters()));
-        text.number(request.outputs().size());
+        text.writeIntLE(request.outputs().size());
         for (RequestedOutput output : request.outputs()) {
-            text.text(output.name());
+            text(output.name());
             parameters(output.parameters());
         }
-        text.number(request.inputs().size());
+        text.writeIntLE(request.inputs().size());
         // In their order: MLServer makes columns of them.
         request.inputs().forEach(this::input);
-        text.into(digest);
+        hashText();
         ByteBuffer hash = ByteBuffer.wrap(digest.digest());
         return new CacheKey(hash.getLong(), hash.getLong());
     }
@@ -88,7 +95,7 @@ public final class RequestHasher {
     private void caller(CacheConfig config, Call call) {
         if (config.caller()) {
             Principal caller = call.context().principal();
-            text.text(caller.identifiedBy().name()).text(caller.name());
+            text(caller.identifiedBy().name()).text(caller.name());
         }
     }
 
@@ -96,9 +103,9 @@ public final class RequestHasher {
         List<String> forwarded = new ArrayList<>(call.headers().keySet());
         forwarded.removeIf(IGNORED::contains);
         forwarded.sort(Comparator.naturalOrder());
-        text.number(forwarded.size());
-        forwarded.forEach(name -> text.text(name).text(call.headers().get(name)));
-        config.headers().forEach(name -> text.text(call.client().value(name)));
+        text.writeIntLE(forwarded.size());
+        forwarded.forEach(name -> text(name).text(call.headers().get(name)));
+        config.headers().forEach(name -> text(call.client().value(name)));
     }
 
     private static Map<String, Parameter> only(List<String> names, Map<String, Parameter> parameters) {
@@ -111,46 +118,70 @@ public final class RequestHasher {
     }
 
     private void parameters(Map<String, Parameter> parameters) {
-        text.number(parameters.size());
+        text.writeIntLE(parameters.size());
         if (parameters.isEmpty()) {
             return;
         }
         List<String> names = new ArrayList<>(parameters.keySet());
         names.sort(Comparator.naturalOrder());
         for (String name : names) {
-            text.text(name);
+            text(name);
             parameter(Objects.requireNonNull(parameters.get(name)));
         }
     }
 
     private void parameter(Parameter parameter) {
         switch (parameter) {
-            case Parameter.Bool bool -> text.number(0).number(bool.value() ? 1 : 0);
-            case Parameter.Int64 number -> text.number(1).number(number.value());
-            case Parameter.Uint64 number -> text.number(2).number(number.value());
-            case Parameter.Float64 number -> text.number(3).number(Double.doubleToRawLongBits(number.value()));
-            case Parameter.Text value -> text.number(4).text(value.value());
-            case Parameter.Json json -> text.number(5).text(json.text());
+            case Parameter.Bool bool -> text.writeIntLE(0).writeIntLE(bool.value() ? 1 : 0);
+            case Parameter.Int64 number -> text.writeIntLE(1).writeLongLE(number.value());
+            case Parameter.Uint64 number -> text.writeIntLE(2).writeLongLE(number.value());
+            case Parameter.Float64 number -> text.writeIntLE(3).writeLongLE(Double.doubleToRawLongBits(number.value()));
+            case Parameter.Text value -> {
+                text.writeIntLE(4);
+                text(value.value());
+            }
+            case Parameter.Json json -> {
+                text.writeIntLE(5);
+                text(json.text());
+            }
         }
     }
 
     private void input(Tensor input) {
-        text.text(input.name())
-                .text(input.dataType().name())
-                .number(input.shape().rank());
+        text(input.name()).text(input.dataType().name());
+        text.writeIntLE(input.shape().rank());
         for (int i = 0; i < input.shape().rank(); i++) {
-            text.number(input.shape().extent(i));
+            text.writeLongLE(input.shape().extent(i));
         }
         parameters(input.parameters());
         ByteBuf data = input.data();
-        text.number(data.readableBytes());
-        text.into(digest);
+        text.writeIntLE(data.readableBytes());
+        hashText();
         if (data.readableBytes() < SMALL) {
             for (ByteBuffer part : data.nioBuffers()) {
                 digest.update(part);
             }
         } else {
             blocks.add(data, digest);
+        }
+    }
+
+    private RequestHasher text(@Nullable String value) {
+        if (value == null) {
+            text.writeIntLE(MISSING);
+        } else {
+            text.writeIntLE(ByteBufUtil.utf8Bytes(value));
+            ByteBufUtil.writeUtf8(text, value);
+        }
+        return this;
+    }
+
+    /** Hashes the text since the last time. */
+    private void hashText() {
+        digest.update(text.array(), 0, text.writerIndex());
+        text.clear();
+        if (text.capacity() > INITIAL * 64) {
+            text.capacity(INITIAL);
         }
     }
 }

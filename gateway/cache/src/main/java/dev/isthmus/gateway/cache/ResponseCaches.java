@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.settings.CacheConfig;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -25,7 +26,10 @@ public final class ResponseCaches {
 
     private final MeterRegistry registry;
     private final LongSupplier nanoTime;
-    private final CacheMemory memory;
+    /** The limit of the memory of all responses, in bytes. */
+    private final long limit;
+
+    private final ReservedBytes memory;
     private final HashSecret secret = HashSecret.random();
     private final FastThreadLocal<RequestHasher> hashers = new FastThreadLocal<>() {
         @Override
@@ -47,7 +51,8 @@ public final class ResponseCaches {
     ResponseCaches(MeterRegistry registry, LongSupplier nanoTime, long limit) {
         this.registry = registry;
         this.nanoTime = nanoTime;
-        this.memory = new CacheMemory(limit);
+        this.limit = limit;
+        this.memory = new ReservedBytes(limit);
     }
 
     /** An empty cache for a route; the one before, if there is one, is to be closed. */
@@ -92,18 +97,18 @@ public final class ResponseCaches {
      * @return whether there is room for it
      */
     boolean take(int bytes) {
-        while (!memory.take(bytes)) {
+        while (!memory.reserve(bytes)) {
             ResponseCache largest = current.values().stream()
                     .max(Comparator.comparingLong(ResponseCache::bytes))
                     .orElse(null);
-            if (bytes > memory.limit() || largest == null || !largest.evict(bytes)) {
+            if (bytes > limit || largest == null || !largest.evict(bytes)) {
                 return false;
             }
         }
         return true;
     }
 
-    CacheMemory memory() {
+    ReservedBytes memory() {
         return memory;
     }
 
@@ -148,8 +153,8 @@ public final class ResponseCaches {
     /** What is kept, and how often it was returned, as JSON. */
     public JsonNode document() {
         ObjectNode document = JsonNodeFactory.instance.objectNode();
-        document.put("bytes", memory.used());
-        document.put("max_bytes", memory.limit());
+        document.put("bytes", memory.reserved());
+        document.put("max_bytes", limit);
         ArrayNode models = document.putArray("models");
         current.forEach((route, cache) -> {
             ObjectNode model = models.addObject();

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.cache;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /** Why a response was not kept. */
-enum UnstoredReason {
+enum UnstoredReason implements Labelled {
     /** It is larger than {@code max_response}. */
     LARGE,
     /** The memory for all caches is in use. */
@@ -13,9 +13,5 @@ enum UnstoredReason {
     /** Its client does not want it to be kept. */
     NO_STORE,
     /** Its server means it for one client: it sets a cookie, or says so in {@code Cache-Control} or {@code Vary}. */
-    PRIVATE;
-
-    String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    PRIVATE
 }

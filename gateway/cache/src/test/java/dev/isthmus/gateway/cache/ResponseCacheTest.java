@@ -103,11 +103,6 @@ class ResponseCacheTest {
         }
 
         @Override
-        public Map<String, Parameter> parameters() {
-            return decoded.parameters();
-        }
-
-        @Override
         public InferRequest decoded(Upstream server, ModelRef model) {
             return decoded;
         }

@@ -7,12 +7,10 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.ServerFeatures;
-import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -57,11 +55,6 @@ final class SentRequest implements InferSource {
     @Override
     public String id() {
         return decoded == null ? body.id() : decoded.request().id();
-    }
-
-    @Override
-    public Map<String, Parameter> parameters() {
-        return body.parameters();
     }
 
     @Override

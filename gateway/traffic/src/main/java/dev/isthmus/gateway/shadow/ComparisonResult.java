@@ -1,18 +1,13 @@
 package dev.isthmus.gateway.shadow;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /** The result of comparing two responses. */
-enum ComparisonResult {
+enum ComparisonResult implements Labelled {
     EQUAL,
     DIFFERENT,
     /** A response exceeds the size limit of comparisons, or the primary response cannot be decoded. */
     LEFT_OUT,
     /** Memory or queue limit reached. */
-    DROPPED;
-
-    /** The metric's tag value. */
-    String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    DROPPED
 }

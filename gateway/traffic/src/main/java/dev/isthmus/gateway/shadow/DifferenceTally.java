@@ -1,8 +1,9 @@
 package dev.isthmus.gateway.shadow;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.transcoder.compare.OutputComparison;
-import java.util.ArrayList;
-import java.util.List;
 
 /** The comparisons of one output, counted by the size of their largest difference. Thread-safe. */
 final class DifferenceTally {
@@ -47,21 +48,40 @@ final class DifferenceTally {
         return range + 1;
     }
 
-    /** @param output its name */
-    synchronized OutputDifferenceSummary snapshot(String output) {
-        List<OutputDifferenceSummary.DifferenceCount> distribution = new ArrayList<>();
+    /**
+     * As JSON. Shares and similarities are means; the worst difference is infinite for a NaN or an infinity against another
+     * value.
+     *
+     * @param output its name; "other" for all beyond the first outputs
+     */
+    synchronized ObjectNode document(String output) {
+        ObjectNode document = JsonNodeFactory.instance.objectNode();
+        document.put("output", output).put("compared", numbers + elements);
+        put(document, "worst_difference", worst);
+        put(document, "mean_cosine", mean(cosine, numbers));
+        put(document, "mean_argmax_agreement", mean(argmax, numbers));
+        put(document, "mean_equal_share", mean(equal, elements));
+        ArrayNode ranges = document.putArray("distribution");
         for (int i = 0; i < counts.length && numbers > 0; i++) {
-            double most = i == 0 ? 0 : i <= bounds.length ? bounds[i - 1] : Double.POSITIVE_INFINITY;
-            distribution.add(new OutputDifferenceSummary.DifferenceCount(most, counts[i]));
+            ObjectNode range = ranges.addObject();
+            put(range, "at_most", i == 0 ? 0 : i <= bounds.length ? bounds[i - 1] : Double.POSITIVE_INFINITY);
+            range.put("count", counts[i]);
         }
-        return new OutputDifferenceSummary(
-                output,
-                numbers + elements,
-                worst,
-                mean(cosine, numbers),
-                mean(argmax, numbers),
-                mean(equal, elements),
-                distribution);
+        return document;
+    }
+
+    /** The largest difference of a {@link #document}. */
+    static double worst(ObjectNode document) {
+        return document.path("worst_difference").asDouble(Double.POSITIVE_INFINITY);
+    }
+
+    /** JSON has no infinity; unknown values are left out. */
+    static void put(ObjectNode document, String name, double value) {
+        if (Double.isInfinite(value)) {
+            document.put(name, "infinite");
+        } else if (!Double.isNaN(value)) {
+            document.put(name, value);
+        }
     }
 
     private static double mean(double sum, long count) {

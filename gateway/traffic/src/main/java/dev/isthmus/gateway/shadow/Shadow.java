@@ -5,44 +5,25 @@ import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.compare.FloatTolerance;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** One shadow of a route: its settings and figures, and how many copies for it are in flight. Thread-safe. */
-final class Shadow implements AutoCloseable {
-    private final ShadowName name;
-    private final ModelConfig.ShadowConfig config;
-    private final Transcoder transcoder;
-    private final ShadowRuntime runtime;
-    private final ShadowFigures figures;
-    private final FloatTolerance tolerance;
-    private final AtomicInteger inFlight = new AtomicInteger();
+/**
+ * One shadow of a route: its settings and figures, and how many copies for it are in flight. Thread-safe.
+ *
+ * @param tolerance of comparisons
+ * @param copies how many are in flight
+ */
+record Shadow(
+        ShadowName name,
+        ModelConfig.ShadowConfig config,
+        Transcoder transcoder,
+        ShadowRuntime runtime,
+        ShadowFigures figures,
+        FloatTolerance tolerance,
+        AtomicInteger copies)
+        implements AutoCloseable {
 
-    Shadow(ShadowName name, ModelConfig.ShadowConfig config, Transcoder transcoder, ShadowRuntime runtime) {
-        this.name = name;
-        this.config = config;
-        this.transcoder = transcoder;
-        this.runtime = runtime;
-        this.figures = runtime.figures(name);
-        this.tolerance = new FloatTolerance(config.rtol(), config.atol());
-    }
-
-    ModelConfig.ShadowConfig config() {
-        return config;
-    }
-
-    Transcoder transcoder() {
-        return transcoder;
-    }
-
-    /** The tolerance of comparisons. */
-    FloatTolerance tolerance() {
-        return tolerance;
-    }
-
-    ShadowRuntime runtime() {
-        return runtime;
-    }
-
-    ShadowFigures figures() {
-        return figures;
+    static Shadow of(ShadowName name, ModelConfig.ShadowConfig config, Transcoder transcoder, ShadowRuntime runtime) {
+        FloatTolerance tolerance = new FloatTolerance(config.rtol(), config.atol());
+        return new Shadow(name, config, transcoder, runtime, runtime.figures(name), tolerance, new AtomicInteger());
     }
 
     /** Whether this call is sampled. */
@@ -52,19 +33,15 @@ final class Shadow implements AutoCloseable {
 
     /** Acquires a permit for one more copy in flight; {@link #release()} releases it. */
     boolean acquire() {
-        if (inFlight.incrementAndGet() <= config.maxInFlight()) {
+        if (copies.incrementAndGet() <= config.maxInFlight()) {
             return true;
         }
-        inFlight.decrementAndGet();
+        copies.decrementAndGet();
         return false;
     }
 
     void release() {
-        inFlight.decrementAndGet();
-    }
-
-    int inFlight() {
-        return inFlight.get();
+        copies.decrementAndGet();
     }
 
     @Override

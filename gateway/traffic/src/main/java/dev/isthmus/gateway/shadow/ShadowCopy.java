@@ -9,15 +9,14 @@ import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.shadow.ShadowRuntime.ResponsePair;
 import dev.isthmus.gateway.upstream.InferSource;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import io.netty.util.AsciiString;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -70,7 +69,7 @@ final class ShadowCopy implements Reply {
             // The shadow must not write to shared memory regions, which belong to the primary call.
             ServerFeatures unshared = new ServerFeatures(peer.wire(), peer.dialect(), peer.binaryTensorData(), false);
             InferMessage message = source.copied(unshared, target.model());
-            if (hold(size(message))) {
+            if (hold(message.bytes())) {
                 started = shadow.runtime().now();
                 sent = true;
                 span = call.context().span().copy(shadow.config().label());
@@ -179,7 +178,7 @@ final class ShadowCopy implements Reply {
 
     /** Reserves memory to keep a response; otherwise the comparison is left out. */
     private boolean keep(InferMessage response) {
-        long size = size(response);
+        long size = response.bytes();
         if (size > shadow.runtime().limits().responseBytes()) {
             responses.wanted = false;
             shadow.figures().count(ComparisonResult.LEFT_OUT);
@@ -215,8 +214,7 @@ final class ShadowCopy implements Reply {
             held = 0;
             close();
             shadow.runtime()
-                    .comparer()
-                    .take(new ResponsePair(
+                    .compare(new ResponsePair(
                             shadow.figures(),
                             call.context().requestId(),
                             shadow.transcoder(),
@@ -244,19 +242,5 @@ final class ShadowCopy implements Reply {
         shadow.runtime().held().release(held);
         held = 0;
         shadow.release();
-    }
-
-    /** The memory held by a message, in bytes. */
-    private static long size(InferMessage message) {
-        return switch (message) {
-            case InferMessage.RestMessage rest -> rest.body().content().readableBytes();
-            case InferMessage.ProtobufMessage protobuf -> protobuf.message().readableBytes();
-            case InferMessage.DecodedRequest request -> size(request.request().inputs().stream());
-            case InferMessage.Response response -> size(response.response().outputs().stream());
-        };
-    }
-
-    private static long size(Stream<Tensor> tensors) {
-        return tensors.mapToLong(tensor -> tensor.data().readableBytes()).sum();
     }
 }

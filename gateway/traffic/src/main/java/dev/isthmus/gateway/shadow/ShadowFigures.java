@@ -1,10 +1,14 @@
 package dev.isthmus.gateway.shadow;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.transcoder.compare.OutputComparison;
+import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.distribution.TimeWindowMax;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.EnumMap;
@@ -27,6 +31,9 @@ final class ShadowFigures implements AutoCloseable {
     /** How many differences are kept as examples. */
     private static final int MAX_EXAMPLES = 10;
 
+    private static final int SLOTS = 10;
+    private static final long SLOT_MILLIS = 30_000;
+
     private final ShadowName name;
     private final LongSupplier nanoTime;
     private final DifferenceListener listener;
@@ -35,16 +42,30 @@ final class ShadowFigures implements AutoCloseable {
     private final Map<ComparisonResult, Counter> comparisons = new EnumMap<>(ComparisonResult.class);
     private final Timer latency;
     private final Map<String, OutputMeters> outputs = new ConcurrentHashMap<>();
-    private final WorstDifference worst;
+    /** The largest difference of the last five minutes. */
+    private final TimeWindowMax worst;
     /** The last mismatches, the newest first. */
     private final Deque<ResponseMismatch> mismatches = new ConcurrentLinkedDeque<>();
+
+    /** Not the wall clock, which may jump. */
+    private record NanoClock(LongSupplier nanoTime) implements Clock {
+        @Override
+        public long wallTime() {
+            return TimeUnit.NANOSECONDS.toMillis(monotonicTime());
+        }
+
+        @Override
+        public long monotonicTime() {
+            return nanoTime.getAsLong();
+        }
+    }
 
     ShadowFigures(ShadowName name, ReplaceableMeters meters, LongSupplier nanoTime, DifferenceListener listener) {
         this.name = name;
         this.nanoTime = nanoTime;
         this.listener = listener;
         this.meters = meters;
-        this.worst = new WorstDifference(nanoTime);
+        this.worst = new TimeWindowMax(new NanoClock(nanoTime), SLOT_MILLIS, SLOTS);
         for (ShadowOutcome outcome : ShadowOutcome.values()) {
             Tags tags = name.tags().and("outcome", outcome.label(), "reason", outcome.reason());
             requests.put(
@@ -113,7 +134,7 @@ final class ShadowFigures implements AutoCloseable {
     }
 
     private void reportDifference(double largest) {
-        worst.add(largest);
+        worst.record(largest);
         listener.compared(name.model(), name.shadow(), largest);
     }
 
@@ -173,11 +194,11 @@ final class ShadowFigures implements AutoCloseable {
     }
 
     ShadowReport report() {
-        List<OutputDifferenceSummary> differences = outputs.entrySet().stream()
-                .map(output -> output.getValue().differences(output.getKey()))
-                .sorted(Comparator.comparingDouble(OutputDifferenceSummary::worst)
+        List<ObjectNode> differences = outputs.entrySet().stream()
+                .map(output -> output.getValue().differences().document(output.getKey()))
+                .sorted(Comparator.comparingDouble(DifferenceTally::worst)
                         .reversed()
-                        .thenComparing(OutputDifferenceSummary::output))
+                        .thenComparing(output -> output.path("output").asText()))
                 .toList();
         Map<String, Long> outcomes = new TreeMap<>();
         requests.forEach((outcome, counter) -> outcomes.merge(outcome.label(), (long) counter.count(), Long::sum));
@@ -188,7 +209,7 @@ final class ShadowFigures implements AutoCloseable {
                 name.shadow(),
                 outcomes,
                 results,
-                worst.largest(),
+                worst.poll(),
                 differences,
                 List.copyOf(mismatches),
                 nanoTime.getAsLong());
@@ -197,5 +218,56 @@ final class ShadowFigures implements AutoCloseable {
     @Override
     public void close() {
         meters.close();
+    }
+
+    /** How one output of a shadow compares with the primary one. Meters are registered with their first value. */
+    static final class OutputMeters {
+        private static final double[] DECADES = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000};
+        private static final double[] SHARES = {0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1};
+
+        private final ReplaceableMeters meters;
+        private final Tags tags;
+        private final DifferenceTally differences = new DifferenceTally(DECADES);
+
+        /** @param tags of the shadow and the output */
+        OutputMeters(ReplaceableMeters meters, Tags tags) {
+            this.meters = meters;
+            this.tags = tags;
+        }
+
+        void record(OutputComparison.Numbers numbers) {
+            differences.add(numbers);
+            // Infinity would stay in the sum forever; it is counted as a mismatch instead.
+            if (Double.isFinite(numbers.maxDifference())) {
+                summary("isthmus.shadow.max.difference", "The largest absolute difference of two numbers", DECADES)
+                        .record(numbers.maxDifference());
+            }
+            // Micrometer accepts no negative values.
+            summary("isthmus.shadow.cosine", "Cosine similarity of an output; below 0 counts as 0", SHARES)
+                    .record(Math.max(0, numbers.cosine()));
+            summary(
+                            "isthmus.shadow.argmax.agreement",
+                            "Share of rows whose largest element is at the same index",
+                            SHARES)
+                    .record(numbers.sameArgmax());
+        }
+
+        void record(OutputComparison.Elements elements) {
+            differences.add(elements);
+            summary("isthmus.shadow.equal.share", "BOOL and BYTES: share of equal elements", SHARES)
+                    .record(elements.equalShare());
+        }
+
+        DifferenceTally differences() {
+            return differences;
+        }
+
+        private DistributionSummary summary(String name, String what, double[] buckets) {
+            return meters.add(registry -> DistributionSummary.builder(name)
+                    .description(what)
+                    .tags(tags)
+                    .serviceLevelObjectives(buckets)
+                    .register(registry));
+        }
     }
 }

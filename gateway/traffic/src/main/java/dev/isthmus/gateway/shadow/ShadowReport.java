@@ -14,7 +14,7 @@ import java.util.TreeMap;
  * @param requests sampled calls by outcome: answered, failed, timeout, dropped, left_out
  * @param comparisons by result: equal, different, left_out, dropped
  * @param worstDifference of two numbers in the last five minutes, as in {@link DifferenceListener}
- * @param outputs the one with the largest difference first
+ * @param outputs as JSON, the one with the largest difference first
  * @param examples the last differences, the newest first
  * @param nanoTime when it was made
  */
@@ -24,7 +24,7 @@ public record ShadowReport(
         Map<String, Long> requests,
         Map<String, Long> comparisons,
         double worstDifference,
-        List<OutputDifferenceSummary> outputs,
+        List<ObjectNode> outputs,
         List<ResponseMismatch> examples,
         long nanoTime) {
 
@@ -52,10 +52,9 @@ public record ShadowReport(
         document.put("model", model).put("shadow", shadow);
         put(document.putObject("requests"), requests);
         put(document.putObject("comparisons"), comparisons);
-        OutputDifferenceSummary.put(document, "worst_difference", worstDifference);
+        DifferenceTally.put(document, "worst_difference", worstDifference);
         document.put("last_mismatch", lastMismatch());
-        ArrayNode list = document.putArray("outputs");
-        outputs.forEach(output -> output.write(list.addObject()));
+        document.putArray("outputs").addAll(outputs);
         ArrayNode last = document.putArray("examples");
         for (ResponseMismatch example : examples) {
             ObjectNode node = last.addObject()
@@ -63,7 +62,7 @@ public record ShadowReport(
                     .put("reason", example.reason())
                     .put("request_id", example.requestId())
                     .put("seconds_ago", example.secondsAgo(nanoTime));
-            OutputDifferenceSummary.put(node, "difference", example.difference());
+            DifferenceTally.put(node, "difference", example.difference());
         }
         return document;
     }

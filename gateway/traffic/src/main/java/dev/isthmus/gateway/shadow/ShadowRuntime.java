@@ -4,26 +4,46 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
+import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
+import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.compare.FloatTolerance;
+import dev.isthmus.transcoder.compare.TensorComparison;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBufAllocator;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * State shared by all shadows of a process: their limits, the comparison thread, and their statistics, which are kept
  * while any configuration has the shadow. Thread-safe.
  */
 public final class ShadowRuntime implements AutoCloseable {
+    private static final long CLOSE_TIMEOUT_SECONDS = 5;
+
     private final MeterRegistry registry;
     private final RandomGenerator random;
     private final LongSupplier nanoTime;
     private final DifferenceListener listener;
     private final ShadowLimits limits;
     private final ReservedBytes held;
-    private final ResponseComparer comparer;
+    /** The single thread that compares responses, to keep comparisons off the event loops. */
+    private final ThreadPoolExecutor comparer;
+
     private final Map<ShadowName, SharedFigures> figures = new HashMap<>();
 
     /** Statistics, and the number of shadows of current and replaced configurations that use them. */
@@ -47,7 +67,13 @@ public final class ShadowRuntime implements AutoCloseable {
         this.listener = listener;
         this.limits = limits;
         this.held = new ReservedBytes(limits.heldBytes());
-        this.comparer = new ResponseComparer(limits.queued());
+        this.comparer = new ThreadPoolExecutor(
+                1,
+                1,
+                0,
+                TimeUnit.SECONDS,
+                new ArrayBlockingQueue<>(limits.queued()),
+                Thread.ofPlatform().daemon().name("isthmus-compare").factory());
     }
 
     RandomGenerator random() {
@@ -66,8 +92,13 @@ public final class ShadowRuntime implements AutoCloseable {
         return held;
     }
 
-    ResponseComparer comparer() {
-        return comparer;
+    /** Queues a comparison (taken); drops it if the queue is full or this is closed. */
+    void compare(ResponsePair pair) {
+        try {
+            comparer.execute(pair);
+        } catch (RejectedExecutionException full) {
+            pair.drop();
+        }
     }
 
     /** The statistics of a shadow; {@link #forget} must follow. */
@@ -110,9 +141,96 @@ public final class ShadowRuntime implements AutoCloseable {
         return document;
     }
 
-    /** Stops comparing; may wait for the comparison in progress. Copies in flight end with their upstreams. */
+    /**
+     * Drops the queued comparisons; may wait for the one in progress. Copies in flight end with their upstreams.
+     */
     @Override
     public void close() {
-        comparer.close();
+        comparer.shutdownNow().forEach(waiting -> ((ResponsePair) waiting).drop());
+        try {
+            comparer.awaitTermination(CLOSE_TIMEOUT_SECONDS, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /**
+     * A primary response and a shadow's response to the same request, on any wires. Owns both and their memory reservation;
+     * exactly one of {@link #run()} and {@link #drop()} is called.
+     *
+     * @param requestId of the call
+     * @param release releases the memory reservation for both
+     */
+    record ResponsePair(
+            ShadowFigures figures,
+            String requestId,
+            Transcoder transcoder,
+            FloatTolerance tolerance,
+            ByteBufAllocator allocator,
+            InferMessage primary,
+            InferMessage shadow,
+            Runnable release)
+            implements Runnable {
+        private static final Logger LOG = LoggerFactory.getLogger(ResponsePair.class);
+
+        @Override
+        public void run() {
+            try {
+                compare(decoded(primary), decoded(shadow));
+            } catch (RuntimeException fault) {
+                LOG.atError()
+                        .addMarker(RepeatingLogEvent.MARKER)
+                        .setCause(fault)
+                        .log("internal error in a comparison with a shadow's response; please report it");
+            } finally {
+                release.run();
+            }
+        }
+
+        private void compare(@Nullable InferResponse first, @Nullable InferResponse second) {
+            try {
+                if (first == null) {
+                    figures.count(ComparisonResult.LEFT_OUT);
+                } else if (second == null) {
+                    figures.unreadable(requestId);
+                } else {
+                    figures.compared(
+                            requestId,
+                            TensorComparison.of(first, second),
+                            output -> tolerance.accepts(output, first, second));
+                }
+            } finally {
+                if (first != null) {
+                    first.release();
+                }
+                if (second != null) {
+                    second.release();
+                }
+            }
+        }
+
+        /** The decoded response; null if it cannot be decoded. The message is taken. */
+        private @Nullable InferResponse decoded(InferMessage message) {
+            try {
+                InferMessage decoded = transcoder.response(allocator, message, ResponseForm.DECODED);
+                return ((InferMessage.Response) decoded).response();
+            } catch (OipException unreadable) {
+                return null;
+            } catch (RuntimeException fault) {
+                LOG.atError()
+                        .addMarker(RepeatingLogEvent.MARKER)
+                        .setCause(fault)
+                        .log("internal error in decoding a response for comparison; please report it");
+                return null;
+            }
+        }
+
+        /** Releases everything without comparing. */
+        void drop() {
+            figures.count(ComparisonResult.DROPPED);
+            primary.release();
+            shadow.release();
+            release.run();
+        }
     }
 }

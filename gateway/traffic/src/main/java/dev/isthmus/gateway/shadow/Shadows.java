@@ -15,11 +15,10 @@ import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +28,6 @@ import org.slf4j.LoggerFactory;
 /** The shadows of one route, which get copies of its calls. Thread-safe. */
 public final class Shadows implements RouteService {
     private static final Logger LOG = LoggerFactory.getLogger(Shadows.class);
-    private static final String SEQUENCE = "sequence_id";
 
     private final String model;
     private final List<Shadow> shadows;
@@ -57,7 +55,7 @@ public final class Shadows implements RouteService {
         return new Shadows(
                 model,
                 configs.stream()
-                        .map(config -> new Shadow(new ShadowName(model, config.label()), config, transcoder, runtime))
+                        .map(config -> Shadow.of(new ShadowName(model, config.label()), config, transcoder, runtime))
                         .toList(),
                 targets);
     }
@@ -115,7 +113,7 @@ public final class Shadows implements RouteService {
     ShadowCopies begin(Call call, ModelRef requested, Target primary, InferSource source) {
         List<ShadowCopy> copies = List.of();
         try {
-            copies = copies(call, requested, primary, source);
+            copies = copies(call, requested, primary);
         } catch (RuntimeException fault) {
             CallLog.of(LOG.atError(), call.context())
                     .addMarker(RepeatingLogEvent.MARKER)
@@ -137,7 +135,7 @@ public final class Shadows implements RouteService {
     }
 
     /** Everything that can fail runs before the first permit is acquired. */
-    private List<ShadowCopy> copies(Call call, ModelRef requested, Target primary, InferSource source) {
+    private List<ShadowCopy> copies(Call call, ModelRef requested, Target primary) {
         boolean[] sampled = new boolean[shadows.size()];
         boolean any = false;
         for (int i = 0; i < sampled.length; i++) {
@@ -147,7 +145,7 @@ public final class Shadows implements RouteService {
         if (!any) {
             return List.of();
         }
-        ShadowOutcome leftOut = leftOut(call, source);
+        ShadowOutcome leftOut = leftOut(call);
         List<Target> copyTargets = targets.apply(requested);
         List<ShadowCopy> copies = new ArrayList<>();
         for (int i = 0; i < sampled.length; i++) {
@@ -169,22 +167,55 @@ public final class Shadows implements RouteService {
         return copy.upstream().equals(primary.upstream()) && copy.model().equals(primary.model());
     }
 
-    private static @Nullable ShadowOutcome leftOut(Call call, InferSource source) {
+    private static @Nullable ShadowOutcome leftOut(Call call) {
         if (!(call.operation() instanceof Operation.Infer infer) || infer.stream()) {
             return ShadowOutcome.STREAM;
         }
-        return inSequence(source.parameters()) ? ShadowOutcome.SEQUENCE : null;
-    }
-
-    /** Whether it belongs to a sequence: ids of 0 and empty ids are none. */
-    private static boolean inSequence(Map<String, Parameter> parameters) {
-        Parameter id = parameters.get(SEQUENCE);
-        return id != null && !id.equals(new Parameter.Int64(0)) && !id.equals(new Parameter.Text(""));
+        return call.sequence() ? ShadowOutcome.SEQUENCE : null;
     }
 
     /** Ends the shadows. Statistics that no other configuration uses are removed. */
     @Override
     public void close() {
         shadows.forEach(Shadow::close);
+    }
+
+    /** A stream, whose requests are counted and not copied. */
+    record ShadowedStream(Shadows shadows, UpstreamStream stream) implements UpstreamStream {
+        @Override
+        public void send(Call request, InferenceRequest message, boolean emptyFinal) {
+            shadows.leaveOut();
+            stream.send(request, message, emptyFinal);
+        }
+
+        @Override
+        public void ended(long nanos, @Nullable OipException failure) {
+            stream.ended(nanos, failure);
+        }
+
+        @Override
+        public void end() {
+            stream.end();
+        }
+
+        @Override
+        public long keptBytes() {
+            return stream.keptBytes();
+        }
+
+        @Override
+        public boolean isReady() {
+            return stream.isReady();
+        }
+
+        @Override
+        public void onReady() {
+            stream.onReady();
+        }
+
+        @Override
+        public void cancel() {
+            stream.cancel();
+        }
     }
 }

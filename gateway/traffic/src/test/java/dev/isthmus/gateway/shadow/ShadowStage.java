@@ -15,7 +15,6 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.oip.Parameter;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Transcoder;
@@ -36,7 +35,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -57,10 +55,10 @@ final class ShadowStage implements AutoCloseable {
     final FakeUpstream upstream = new FakeUpstream();
     final EmbeddedChannel channel = new EmbeddedChannel();
     final Queue<Double> differences = new ConcurrentLinkedQueue<>();
-    final Map<String, Parameter> parameters = new HashMap<>();
     final ShadowRuntime runtime;
     final Shadows shadows;
     boolean stream;
+    boolean sequence;
     int released;
 
     @Nullable
@@ -108,7 +106,7 @@ final class ShadowStage implements AutoCloseable {
                 new Operation.Infer(ModelRef.of("m"), new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), stream);
         CallContext context = CallContext.internal(on, ByteBufAllocator.DEFAULT);
         context.identified(AsciiString.of("r-1"), false);
-        return new Call(operation, Call.NO_DEADLINE, Map.of("x-a", "b"), context).withAffinity(17);
+        return new Call(operation, Call.NO_DEADLINE, Map.of("x-a", "b"), context).withAffinity(17, sequence);
     }
 
     InferSource source() {
@@ -143,11 +141,6 @@ final class ShadowStage implements AutoCloseable {
 
         @Override
         public void retain() {}
-
-        @Override
-        public Map<String, Parameter> parameters() {
-            return parameters;
-        }
 
         @Override
         public InferMessage copied(ServerFeatures peer, ModelRef model) {

@@ -13,7 +13,6 @@ import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.oip.Parameter;
 import io.netty.channel.DefaultEventLoop;
 import io.netty.channel.EventLoop;
 import io.netty.util.AsciiString;
@@ -226,19 +225,10 @@ class ShadowsTest {
 
     @Test
     void sequence_isLeftOut() {
-        stage.parameters.put("sequence_id", new Parameter.Text("a"));
-        stage.sent();
-        stage.parameters.put("sequence_id", new Parameter.Int64(5));
+        stage.sequence = true;
         stage.sent();
         assertThat(stage.upstream.requests).isEmpty();
-        assertThat(stage.requests("left_out", "sequence")).isEqualTo(2);
-    }
-
-    @Test
-    void sequenceOfNone_isCopied() {
-        stage.parameters.put("sequence_id", new Parameter.Int64(0));
-        stage.sent();
-        assertThat(stage.upstream.requests).hasSize(1);
+        assertThat(stage.requests("left_out", "sequence")).isEqualTo(1);
     }
 
     @Test

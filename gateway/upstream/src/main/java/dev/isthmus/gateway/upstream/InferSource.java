@@ -3,10 +3,8 @@ package dev.isthmus.gateway.upstream;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
-import java.util.Map;
 
 /**
  * An inference request that can be produced for any server, without copying tensors. Each holder releases it once; used
@@ -15,9 +13,6 @@ import java.util.Map;
 public interface InferSource {
     /** The id that a server gets, and has to repeat; empty for none. */
     String id();
-
-    /** The request's own parameters. */
-    Map<String, Parameter> parameters();
 
     /** Whether it depends on the model's metadata, so that {@link #describe} must precede what produces it. */
     default boolean needsMetadata() {

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.redis;
 
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.SharedConfig;
@@ -8,6 +9,9 @@ import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.util.List;
@@ -48,7 +52,6 @@ final class RedisConnection implements AutoCloseable {
 
     private final SharedConfig config;
     private final RedisMeters meters;
-    private final RedisClients clients;
     private final RedisServers servers;
     private final ScheduledThreadPoolExecutor timer =
             new ScheduledThreadPoolExecutor(1, new DefaultThreadFactory("isthmus-redis", true));
@@ -88,14 +91,13 @@ final class RedisConnection implements AutoCloseable {
         this.meters = meters;
         timer.setRemoveOnCancelPolicy(true);
         availability = new ServerAvailability(config.recovery(), System::nanoTime);
-        clients = new RedisClients(config, what -> noAnswer(new IOException("it sends " + what)));
-        servers = RedisServers.of(config, clients);
+        servers = new RedisServers(config, what -> noAnswer(new IOException("it sends " + what)));
         meters.show(this);
     }
 
     /** Connects, and keeps the connection from here on. Blocks for a second at most. */
     void open() {
-        long limit = RedisClients.CONNECT_TIMEOUT.toMillis();
+        long limit = RedisServers.CONNECT_TIMEOUT.toMillis();
         try {
             connect().get(limit, TimeUnit.MILLISECONDS);
         } catch (ExecutionException failed) {
@@ -171,7 +173,7 @@ final class RedisConnection implements AutoCloseable {
     }
 
     private void leave(RedisLink left) {
-        if (link == left) {
+        if (left.equals(link)) {
             link = null;
         }
         left.close();
@@ -328,7 +330,61 @@ final class RedisConnection implements AutoCloseable {
         timer.shutdownNow();
         availability.failed();
         servers.close();
-        clients.close();
         meters.close();
+    }
+
+    /** The meters of the connection to Redis. */
+    static final class RedisMeters implements AutoCloseable {
+        private final ReplaceableMeters meters;
+        private final Counter answered;
+        private final Counter timeouts;
+        private final Counter failed;
+        private final Counter lost;
+
+        RedisMeters(MeterRegistry registry) {
+            meters = new ReplaceableMeters(registry);
+            answered = commands("answered");
+            timeouts = commands("timeout");
+            failed = commands("failed");
+            lost = meters.add(Counter.builder("isthmus.shared.lost")
+                    .description("How often the Redis server was no longer used, as it failed or was slow")::register);
+        }
+
+        private Counter commands(String outcome) {
+            return meters.add(Counter.builder("isthmus.shared.commands")
+                    .description("Commands to the Redis server that limits and ramps are shared in")
+                    .tag("outcome", outcome)::register);
+        }
+
+        void show(RedisConnection connection) {
+            meters.add(
+                    Gauge.builder("isthmus.shared.up", connection, it -> it.answers() ? 1 : 0)
+                                    .description(
+                                            "1 if the Redis server answers; 0 if limits are counted as shared.on_failure says")
+                            ::register);
+            meters.add(
+                    Gauge.builder("isthmus.shared.recovering", connection, it -> it.recovering() ? 1 : 0)
+                                    .description(
+                                            "1 if the Redis server answers again, but not yet for as long as shared.recovery says")
+                            ::register);
+        }
+
+        /** The server is not used any more. */
+        void lost() {
+            lost.increment();
+        }
+
+        void answered() {
+            answered.increment();
+        }
+
+        void failed(boolean timeout) {
+            (timeout ? timeouts : failed).increment();
+        }
+
+        @Override
+        public void close() {
+            meters.close();
+        }
     }
 }

@@ -1,9 +1,6 @@
 package dev.isthmus.gateway.redis;
 
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
+import dev.isthmus.gateway.settings.Digests;
 
 /**
  * A script that the server runs at once, on one key.
@@ -86,16 +83,6 @@ record RedisScript(String text, String digest) {
             """);
 
     private static RedisScript of(String text) {
-        return new RedisScript(text, digest("SHA-1", text));
-    }
-
-    /** In hexadecimal. */
-    static String digest(String algorithm, String text) {
-        try {
-            byte[] digest = MessageDigest.getInstance(algorithm).digest(text.getBytes(StandardCharsets.UTF_8));
-            return HexFormat.of().formatHex(digest);
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java has " + algorithm, e);
-        }
+        return new RedisScript(text, Digests.hex("SHA-1", text));
     }
 }

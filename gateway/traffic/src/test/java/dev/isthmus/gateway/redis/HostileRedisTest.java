@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.redis.FleetSharing.RedisTokens;
+import dev.isthmus.gateway.redis.RedisConnection.RedisMeters;
 import dev.isthmus.gateway.redis.TokenStore.Grant;
 import dev.isthmus.gateway.redis.TokenStore.TokenBucketKey;
 import dev.isthmus.gateway.settings.SharedConfig;

@@ -2,10 +2,12 @@ package dev.isthmus.gateway.ramp;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.io.IOException;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -18,6 +20,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,7 +40,9 @@ public final class Ramps implements AutoCloseable {
     private final LongSupplier nanoTime;
     private final InstantSource clock;
     private final SavedRamps saved;
-    private final RampExchange exchange;
+    /** The states in common with other gateways; null for none: a ramp then changes by itself. */
+    private final @Nullable SharedRamps shared;
+
     private final List<ScheduledFuture<?>> schedules;
     private volatile Map<String, Ramp> byModel = Map.of();
     private volatile List<String> interruptions = List.of();
@@ -62,7 +67,7 @@ public final class Ramps implements AutoCloseable {
         this.nanoTime = nanoTime;
         this.clock = clock;
         this.saved = new SavedRamps(store);
-        this.exchange = new RampExchange(shared, clock);
+        this.shared = shared;
         ScheduledFuture<?> ticks =
                 scheduler.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
         this.schedules = shared == null
@@ -132,7 +137,7 @@ public final class Ramps implements AutoCloseable {
     private Ramp begun(RampPlan plan, TargetWeights weights, boolean changed) {
         SavedRamp before = changed ? null : saved.of(plan);
         Ramp ramp = new Ramp(plan, weights, before, nanoTime, clock, registry);
-        if (!exchange.merge(ramp) && before == null) {
+        if (!merge(ramp) && before == null) {
             ramp.awaitCommonState();
         }
         return ramp;
@@ -177,16 +182,16 @@ public final class Ramps implements AutoCloseable {
         each(ramp -> {
             SavedRamp next = ramp.check();
             if (next != null) {
-                exchange.advance(ramp, next);
+                advance(ramp, next);
             } else {
-                exchange.merge(ramp);
+                merge(ramp);
             }
         });
     }
 
     /** Takes over what other gateways have changed. */
     private void exchange() {
-        each(exchange::merge);
+        each(this::merge);
     }
 
     private void each(Consumer<Ramp> step) {
@@ -213,7 +218,7 @@ public final class Ramps implements AutoCloseable {
      * @throws OipException NOT_FOUND if the model has no ramp; UNAVAILABLE if the common state cannot be changed
      */
     public void pause(String model) {
-        exchange.command(of(model), SharedRamps.RampCommand.PAUSE);
+        command(of(model), SharedRamps.RampCommand.PAUSE);
         save();
     }
 
@@ -223,7 +228,7 @@ public final class Ramps implements AutoCloseable {
      * @throws OipException NOT_FOUND if the model has no ramp; UNAVAILABLE if the common state cannot be changed
      */
     public void resume(String model) {
-        exchange.command(of(model), SharedRamps.RampCommand.RESUME);
+        command(of(model), SharedRamps.RampCommand.RESUME);
         save();
     }
 
@@ -233,7 +238,7 @@ public final class Ramps implements AutoCloseable {
      * @throws OipException NOT_FOUND if the model has no ramp; UNAVAILABLE if the common state cannot be changed
      */
     public void restart(String model) {
-        exchange.command(of(model), SharedRamps.RampCommand.RESTART);
+        command(of(model), SharedRamps.RampCommand.RESTART);
         save();
     }
 
@@ -245,7 +250,7 @@ public final class Ramps implements AutoCloseable {
     public void rollBack(String model) {
         Ramp ramp = of(model);
         ramp.rollBack();
-        exchange.merge(ramp);
+        merge(ramp);
         save();
     }
 
@@ -278,5 +283,122 @@ public final class Ramps implements AutoCloseable {
         saved.close();
         byModel.values().forEach(Ramp::close);
         byModel = Map.of();
+    }
+
+    /** Takes over the common state, and adds a rollback to it. Returns false if it cannot be reached. */
+    private boolean merge(Ramp ramp) {
+        return exchange(ramp, SharedRamps.RampCommand.MERGE, ramp.saved());
+    }
+
+    /** Advances a ramp, together with the others. It stays at its step if they cannot be reached. */
+    private void advance(Ramp ramp, SavedRamp next) {
+        if (shared == null) {
+            ramp.next();
+        } else {
+            exchange(ramp, SharedRamps.RampCommand.ADVANCE, next);
+        }
+    }
+
+    /**
+     * An operator's command.
+     *
+     * @throws OipException UNAVAILABLE if the common state cannot be changed
+     */
+    private void command(Ramp ramp, SharedRamps.RampCommand command) {
+        if (shared == null) {
+            switch (command) {
+                case PAUSE -> ramp.pause();
+                case RESUME -> ramp.resume();
+                case RESTART -> ramp.restart();
+                case MERGE, ADVANCE -> {}
+            }
+        } else if (!exchange(ramp, command, ramp.saved())) {
+            throw new OipException(
+                    ErrorCode.UNAVAILABLE,
+                    "the ramp of model '" + ramp.plan().model()
+                            + "' is shared, and the store does not answer; only a rollback is possible now");
+        }
+    }
+
+    private synchronized boolean exchange(Ramp ramp, SharedRamps.RampCommand command, SavedRamp wanted) {
+        if (shared == null) {
+            return true;
+        }
+        SavedRamp mine = ramp.saved();
+        try {
+            SavedRamp timed = wanted.with(wanted.state(), wanted.step(), clock.instant());
+            ramp.adopt(shared.exchange(ramp.plan().model(), mine, command, timed));
+            return true;
+        } catch (IOException e) {
+            LOG.debug("ramp of model '{}': {}", ramp.plan().model(), FailureReason.of(e));
+            return false;
+        }
+    }
+
+    /** The saved progress of ramps. A failing store is reported once and retried; ramps continue without it. */
+    static final class SavedRamps {
+        private static final Logger LOG = LoggerFactory.getLogger(SavedRamps.class);
+
+        private final RampStateFile store;
+        private Map<String, SavedRamp> saved;
+        private boolean failing;
+        private boolean closed;
+
+        SavedRamps(RampStateFile store) {
+            this.store = store;
+            this.saved = loaded(store);
+        }
+
+        private static Map<String, SavedRamp> loaded(RampStateFile store) {
+            try {
+                return store.load();
+            } catch (IOException e) {
+                LOG.error(
+                        "cannot read the ramp state in '{}', so every ramp starts at its first step; check ramps.state_file: {}",
+                        store,
+                        FailureReason.of(e));
+                return Map.of();
+            }
+        }
+
+        /** The saved progress of a ramp; null if there is none, or it does not fit its configuration. */
+        synchronized @Nullable SavedRamp of(RampPlan plan) {
+            SavedRamp ramp = saved.get(plan.model());
+            SavedRamp kept = ramp == null ? null : ramp.under(plan);
+            if (ramp != null && kept == null) {
+                LOG.warn(
+                        "ramp of model '{}': the saved progress ({}) is of another target or of other steps, so it starts at"
+                                + " its first step",
+                        plan.model(),
+                        ramp.state().label());
+            }
+            return kept;
+        }
+
+        /** Stops saving. */
+        synchronized void close() {
+            closed = true;
+        }
+
+        /** @param ramps the current progress; saved if it has changed */
+        synchronized void save(Supplier<Map<String, SavedRamp>> ramps) {
+            Map<String, SavedRamp> current = ramps.get();
+            if (closed || current.equals(saved)) {
+                return;
+            }
+            try {
+                store.save(current);
+                saved = current;
+                failing = false;
+            } catch (IOException e) {
+                if (!failing) {
+                    LOG.error(
+                            "cannot save the ramp state to '{}', so a restart loses later progress; check ramps.state_file: {}",
+                            store,
+                            FailureReason.of(e));
+                }
+                failing = true;
+            }
+        }
     }
 }

@@ -3,8 +3,8 @@
  * than the others. Knows only how calls ended. No channel types.
  *
  * <p>{@code Ramps} is told of the end of each call and changes the shares of a split; it outlives reloads. {@code
- * RampStateFile} keeps a gateway's states, {@code SharedRamps} those that gateways have in common, which a {@code
- * Ramp} takes over through {@code RampExchange}.
+ * RampStateFile} keeps a gateway's states, {@code SharedRamps} those that gateways have in common, which each {@code
+ * Ramp} takes over.
  */
 @NullMarked
 package dev.isthmus.gateway.ramp;

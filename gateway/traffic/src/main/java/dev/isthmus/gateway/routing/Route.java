@@ -5,14 +5,21 @@ import dev.isthmus.gateway.call.StickyHash;
 import dev.isthmus.gateway.routing.RouteDecision.RuleResult;
 import dev.isthmus.gateway.routing.RouteDecision.TargetShare;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.ModelConfig.ExplicitVersion;
+import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -57,9 +64,18 @@ public final class Route {
                 config.rules().stream().map(rule -> RoutingRule.of(rule, split)).toList();
         this.sticky = StickyKey.of(config.sticky());
         this.shadows = config.shadow().stream()
-                .map(shadow -> WeightedTarget.of(shadow, upstreams, modelNames))
+                .map(shadow -> WeightedTarget.of(
+                        new TargetConfig(shadow.label(), shadow.upstream(), shadow.model(), shadow.version(), 1),
+                        upstreams,
+                        modelNames))
                 .toList();
-        this.fallback = config.fallback() == null ? null : WeightedTarget.of(config.fallback(), upstreams, modelNames);
+        ModelConfig.Fallback other = config.fallback();
+        this.fallback = other == null
+                ? null
+                : WeightedTarget.of(
+                        new TargetConfig("fallback", other.upstream(), other.model(), other.version(), 1),
+                        upstreams,
+                        modelNames);
         this.selectionState = selectionState;
         this.versions = VersionRule.of(config, modelNames, split.arms());
         this.upstreams = Stream.concat(split.arms().stream(), Stream.ofNullable(fallback))
@@ -299,5 +315,162 @@ public final class Route {
         return stream == null
                 ? split.at(selectionState.random().nextLong(), version)
                 : stream.arm(key, split, version, selectionState.random());
+    }
+
+    /** Sends requests that meet every condition to one target. */
+    record RoutingRule(List<Condition> conditions, WeightedTarget arm) {
+
+        /** @throws IllegalArgumentException if the rule names no target of the route */
+        static RoutingRule of(ModelConfig.RuleConfig config, WeightedTargets split) {
+            WeightedTarget arm = split.named(config.target());
+            if (arm == null) {
+                throw new IllegalArgumentException(
+                        "unknown target '" + config.target() + "' in a rule, expected one of " + split.names());
+            }
+            List<Condition> conditions = new ArrayList<>();
+            config.headers()
+                    .forEach((name, value) ->
+                            conditions.add(new Condition(true, name.toLowerCase(Locale.ROOT), ValuePattern.of(value))));
+            config.parameters()
+                    .forEach((name, value) -> conditions.add(new Condition(false, name, ValuePattern.of(value))));
+            return new RoutingRule(List.copyOf(conditions), arm);
+        }
+
+        boolean matches(RequestAttributes attributes) {
+            for (Condition condition : conditions) {
+                if (!condition.holds(attributes)) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        /** @param header whether it tests a header, rather than a parameter */
+        private record Condition(boolean header, String name, ValuePattern value) {
+            boolean holds(RequestAttributes attributes) {
+                return value.matches(header ? attributes.header(name) : attributes.parameter(name));
+            }
+        }
+
+        /** @param prefix whether it is a prefix */
+        private record ValuePattern(String text, boolean prefix) {
+            static ValuePattern of(String pattern) {
+                return pattern.endsWith("*")
+                        ? new ValuePattern(pattern.substring(0, pattern.length() - 1), true)
+                        : new ValuePattern(pattern, false);
+            }
+
+            boolean matches(@Nullable String value) {
+                return value != null && (prefix ? value.startsWith(text) : value.equals(text));
+            }
+        }
+    }
+
+    /** The sequence that a request belongs to: the server keeps state from one of its requests to the next. */
+    record SequenceKey(String id, boolean start, boolean end) {
+        private static final String ID = "sequence_id";
+
+        /** The request's sequence; null if it belongs to none: ids of 0 and empty ids are none. */
+        static @Nullable SequenceKey of(RequestAttributes attributes) {
+            Parameter id = attributes.parameters().get(ID);
+            if (id == null || !names(id)) {
+                return null;
+            }
+            String text = attributes.parameter(ID);
+            return text == null
+                    ? null
+                    : new SequenceKey(text, attributes.isTrue("sequence_start"), attributes.isTrue("sequence_end"));
+        }
+
+        private static boolean names(Parameter id) {
+            return switch (id) {
+                case Parameter.Int64 number -> number.value() != 0;
+                case Parameter.Uint64 number -> number.value() != 0;
+                case Parameter.Text text -> !text.value().isEmpty();
+                case Parameter.Bool flag -> false;
+                case Parameter.Float64 number -> false;
+                case Parameter.Json json -> false;
+            };
+        }
+    }
+
+    /** The header or request parameter that keeps a client on one target and server. */
+    record StickyKey(boolean header, String name) {
+
+        static @Nullable StickyKey of(ModelConfig.@Nullable RequestKey key) {
+            if (key == null) {
+                return null;
+            }
+            if (key.header() != null) {
+                return new StickyKey(true, key.header().toLowerCase(Locale.ROOT));
+            }
+            if (key.parameter() != null) {
+                return new StickyKey(false, key.parameter());
+            }
+            throw new IllegalArgumentException("a sticky key must name a header or a parameter");
+        }
+
+        /** The key's value in a request; null if it is absent or empty. */
+        @Nullable
+        String value(RequestAttributes attributes) {
+            String value = header ? attributes.header(name) : attributes.parameter(name);
+            return value == null || value.isEmpty() ? null : value;
+        }
+    }
+
+    /**
+     * Which targets of a route may serve an explicitly requested version.
+     *
+     * @param holds whether an explicit version is binding; otherwise a target's version replaces it
+     * @param versions of the targets that have one
+     * @param open whether there are targets without a version
+     */
+    record VersionRule(UpstreamModelName naming, boolean holds, Set<String> versions, boolean open) {
+
+        static VersionRule of(ModelConfig config, UpstreamModelName naming, List<WeightedTarget> arms) {
+            Set<String> versions = new TreeSet<>();
+            boolean open = false;
+            for (WeightedTarget arm : arms) {
+                if (arm.version() == null) {
+                    open = true;
+                } else {
+                    versions.add(arm.version());
+                }
+            }
+            return new VersionRule(naming, config.explicitVersion() == ExplicitVersion.HONOR, versions, open);
+        }
+
+        /**
+         * The explicit version of a request, by itself or by a label, if targets have versions of their own; null if any
+         * target may serve it.
+         *
+         * @throws OipException NOT_FOUND for a version that no target serves
+         */
+        @Nullable
+        RequestedVersion named(ModelRef requested) {
+            String version = naming.named(requested);
+            if (!holds || versions.isEmpty() || version.isEmpty()) {
+                return null;
+            }
+            if (versions.contains(version)) {
+                return new RequestedVersion(version, version);
+            }
+            if (!open) {
+                throw new OipException(
+                        ErrorCode.NOT_FOUND,
+                        "model '" + requested.name() + "' has no version '" + version + "', expected one of "
+                                + versions);
+            }
+            return new RequestedVersion(version, null);
+        }
+
+        /** Whether a target serves another version than the explicit one. */
+        boolean excludes(WeightedTarget arm, ModelRef requested) {
+            String version = naming.named(requested);
+            return holds
+                    && arm.version() != null
+                    && !version.isEmpty()
+                    && !arm.version().equals(version);
+        }
     }
 }

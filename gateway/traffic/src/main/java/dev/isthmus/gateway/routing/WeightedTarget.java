@@ -23,33 +23,12 @@ record WeightedTarget(
         @Nullable String version,
         UpstreamModelName naming,
         AtomicReference<Upstream> service) {
-    private static final String FALLBACK = "fallback";
-
-    private WeightedTarget(
-            String name,
-            Upstream upstream,
-            @Nullable String model,
-            @Nullable String version,
-            UpstreamModelName naming) {
-        this(name, upstream, model, version, naming, new AtomicReference<>(upstream));
-    }
 
     static WeightedTarget of(
             ModelConfig.TargetConfig target, Function<String, Upstream> upstreams, UpstreamModelName naming) {
+        Upstream upstream = upstreams.apply(target.upstream());
         return new WeightedTarget(
-                target.label(), upstreams.apply(target.upstream()), target.model(), target.version(), naming);
-    }
-
-    static WeightedTarget of(
-            ModelConfig.ShadowConfig shadow, Function<String, Upstream> upstreams, UpstreamModelName naming) {
-        return new WeightedTarget(
-                shadow.label(), upstreams.apply(shadow.upstream()), shadow.model(), shadow.version(), naming);
-    }
-
-    static WeightedTarget of(
-            ModelConfig.Fallback fallback, Function<String, Upstream> upstreams, UpstreamModelName naming) {
-        return new WeightedTarget(
-                FALLBACK, upstreams.apply(fallback.upstream()), fallback.model(), fallback.version(), naming);
+                target.label(), upstream, target.model(), target.version(), naming, new AtomicReference<>(upstream));
     }
 
     /** Puts services around the upstream, the first one outermost. */

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.batching;
 
+import dev.isthmus.gateway.batching.BatchedModel.SentCall;
+import dev.isthmus.gateway.batching.JoinedBatch.SingleRequests;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.ForwardingReply;
@@ -71,7 +73,7 @@ final class BatchMember extends ForwardingReply implements Subscription {
 
     /** Of a call to its model. */
     int maxRows() {
-        return model.bounds().rows();
+        return model.bounds().maxBatchSize();
     }
 
     boolean hasEnded() {

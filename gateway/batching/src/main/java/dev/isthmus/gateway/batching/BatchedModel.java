@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.batching;
 
+import dev.isthmus.gateway.settings.BatchingConfig;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -13,11 +14,11 @@ import org.jspecify.annotations.Nullable;
  * waited long enough. Thread-safe; holds its lock for a few instructions only.
  */
 final class BatchedModel {
-    private final BatchBounds configured;
+    private final BatchingConfig configured;
     private final LongSupplier nanoTime;
     private final Map<JoinKey, JoinedBatch> open = new HashMap<>();
     /** As configured, with no more rows than the servers take. */
-    private volatile BatchBounds bounds;
+    private volatile BatchingConfig bounds;
 
     private BatchLimit limit;
     /** Whether the servers were asked how many rows they take. */
@@ -27,11 +28,11 @@ final class BatchedModel {
     private int requests;
     private volatile boolean refused;
 
-    BatchedModel(BatchBounds configured, LongSupplier nanoTime) {
+    BatchedModel(BatchingConfig configured, LongSupplier nanoTime) {
         this.configured = configured;
         this.bounds = configured;
         this.nanoTime = nanoTime;
-        this.limit = new BatchLimit(configured.rows(), nanoTime.getAsLong());
+        this.limit = new BatchLimit(configured.maxBatchSize(), nanoTime.getAsLong());
     }
 
     /** Whether the servers were asked how many rows they take, since their models changed. */
@@ -41,7 +42,7 @@ final class BatchedModel {
 
     /** Whether the servers are to be asked now: once there is something to join, or if nothing was joined so far. */
     synchronized boolean asks() {
-        if (asked || (calls == 0 && bounds.rows() > 1)) {
+        if (asked || (calls == 0 && bounds.maxBatchSize() > 1)) {
             return false;
         }
         asked = true;
@@ -59,10 +60,11 @@ final class BatchedModel {
      * @param most 0 if the model does not batch
      */
     synchronized void takes(int most) {
-        BatchBounds now = configured.atMost(Math.max(1, most));
+        int rows = Math.min(configured.maxBatchSize(), Math.max(1, most));
+        BatchingConfig now = new BatchingConfig(rows, configured.maxQueueDelayMicroseconds(), configured.maxBytes());
         if (!now.equals(bounds)) {
             bounds = now;
-            limit = new BatchLimit(now.rows(), nanoTime.getAsLong());
+            limit = new BatchLimit(rows, nanoTime.getAsLong());
         }
     }
 
@@ -161,7 +163,7 @@ final class BatchedModel {
 
     /** Whether requests are not joined: their calls fail, or the servers take one row at a time. */
     boolean isRefused() {
-        return refused || bounds.rows() < 2;
+        return refused || bounds.maxBatchSize() < 2;
     }
 
     /**
@@ -181,7 +183,7 @@ final class BatchedModel {
      * @return whether none are joined any more as of now
      */
     synchronized boolean failedJoined(int joined) {
-        if (joined > bounds.rows()) {
+        if (joined > bounds.maxBatchSize()) {
             // It was sent before it was known how many the servers take.
             return false;
         }
@@ -205,7 +207,23 @@ final class BatchedModel {
         return nanoTime.getAsLong();
     }
 
-    BatchBounds bounds() {
+    BatchingConfig bounds() {
         return bounds;
+    }
+
+    /** A call at the server. Guarded by its {@link BatchedModel}. */
+    static final class SentCall {
+        final int requests;
+        final long startNanos;
+        /** The requests of the model that were at the server when it was sent, with its own. */
+        final int atServer;
+
+        boolean ended;
+
+        SentCall(int requests, long startNanos, int atServer) {
+            this.requests = requests;
+            this.startNanos = startNanos;
+            this.atServer = atServer;
+        }
     }
 }

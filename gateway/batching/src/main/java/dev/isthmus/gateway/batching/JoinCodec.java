@@ -103,8 +103,7 @@ final class JoinCodec {
         };
     }
 
-    private @Nullable ReadRequest read(
-            ByteBufAllocator allocator, ModelRef model, RestBody body, ServerFeatures peer) {
+    private @Nullable ReadRequest read(ByteBufAllocator allocator, ModelRef model, RestBody body, ServerFeatures peer) {
         var reader = new RestRequestReader(allocator, model, body.jsonLength(), peer.anyParameter(), limits);
         RestRequest read;
         try {
@@ -149,9 +148,7 @@ final class JoinCodec {
     @Nullable
     List<InferMessage> split(
             ByteBufAllocator allocator, InferMessage response, JoinForm form, ServerFeatures peer, RowOwners owners) {
-        if (response instanceof InferMessage.RestMessage rest
-                && !rest.body().binary()
-                && !peer.binaryTensorData()) {
+        if (response instanceof InferMessage.RestMessage rest && !rest.body().binary() && !peer.binaryTensorData()) {
             try {
                 return JsonRows.split(allocator, rest.body().content(), limits, owners);
             } finally {

@@ -1,28 +1,36 @@
 package dev.isthmus.gateway.batching;
 
+import dev.isthmus.gateway.batching.BatchedModel.SentCall;
 import dev.isthmus.gateway.batching.JoinCodec.RowOwners;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.HeaderFields;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.SharedHeaders;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.memory.MemoryBudget.MemoryReservation;
+import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import java.net.SocketAddress;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -62,7 +70,7 @@ final class JoinedBatch {
         this.key = key;
         this.owner = first.call().loop();
         this.resources = first.resources();
-        this.timer = owner.schedule(this::waited, model.bounds().delayNanos(), TimeUnit.NANOSECONDS);
+        this.timer = owner.schedule(this::waited, model.bounds().maxQueueDelayMicroseconds(), TimeUnit.MICROSECONDS);
     }
 
     JoinKey key() {
@@ -73,12 +81,12 @@ final class JoinedBatch {
         return waiting.size();
     }
 
-    boolean fits(JoinableRequest request, BatchBounds bounds) {
-        return rows + request.rows() <= bounds.rows() && bytes + request.bytes() <= bounds.bytes();
+    boolean fits(JoinableRequest request, BatchingConfig bounds) {
+        return rows + request.rows() <= bounds.maxBatchSize() && bytes + request.bytes() <= bounds.maxBytes();
     }
 
-    boolean isFull(BatchBounds bounds) {
-        return rows >= bounds.rows() || bytes >= bounds.bytes();
+    boolean isFull(BatchingConfig bounds) {
+        return rows >= bounds.maxBatchSize() || bytes >= bounds.maxBytes();
     }
 
     /** @param request taken, as is what the member sends */
@@ -171,7 +179,7 @@ final class JoinedBatch {
         BatchMember first = waiting.getFirst().member();
         memory = resources.memory().reserve();
         Call joined = joinedCall(first);
-        JoinedReply receiver = new JoinedReply(this, joined.context());
+        JoinedReply receiver = new JoinedReply(joined.context());
         reply = receiver;
         try {
             inFlight = first.upstream()
@@ -270,17 +278,13 @@ final class JoinedBatch {
         waiting.forEach(each -> each.member().release());
     }
 
-    boolean hasEnded() {
-        return ended;
-    }
-
     /**
      * The server has answered.
      *
      * @param response taken
      * @param context of the call
      */
-    void answered(InferMessage response, Map<String, String> headers, CallContext context) {
+    private void answered(InferMessage response, Map<String, String> headers, CallContext context) {
         List<InferMessage> parts;
         try {
             BatchMember first = waiting.getFirst().member();
@@ -317,7 +321,7 @@ final class JoinedBatch {
     }
 
     /** The call has failed: for all of them, or perhaps for one, so that each is tried alone. */
-    void failed(OipException failure) {
+    private void failed(OipException failure) {
         end(false);
         span.ended(failure.code(), failure.message());
         if (concernsAll(failure)) {
@@ -352,5 +356,87 @@ final class JoinedBatch {
             case UNAVAILABLE, OVERLOADED, RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, CANCELLED, LOOP_DETECTED -> true;
             default -> failure.retryAfter().isPresent();
         };
+    }
+
+    /** Receives the response to the call. */
+    private final class JoinedReply implements Reply {
+        private final CallContext context;
+        private final Map<String, String> headers = new HashMap<>();
+        private @Nullable InferMessage response;
+
+        JoinedReply(CallContext context) {
+            this.context = context;
+        }
+
+        @Override
+        public void headers(Map<String, String> received) {
+            headers.putAll(SharedHeaders.of(received));
+        }
+
+        @Override
+        public void message(ReplyMessage message) {
+            if (!ended && response == null && message instanceof ReplyMessage.Inference inference) {
+                response = inference.message();
+            } else {
+                message.release();
+            }
+        }
+
+        @Override
+        public void complete() {
+            InferMessage received = response;
+            response = null;
+            if (received == null) {
+                fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "a response is expected, got none"));
+            } else if (ended) {
+                received.release();
+            } else {
+                answered(received, Map.copyOf(headers), context);
+            }
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            discard();
+            if (!ended) {
+                failed(failure);
+            }
+        }
+
+        /** The call was cancelled. */
+        void discard() {
+            if (response != null) {
+                response.release();
+                response = null;
+            }
+        }
+    }
+
+    /** The requests of a call that failed, each sent alone: if all succeed, the call failed because they were joined. */
+    static final class SingleRequests {
+        private final BatchedModel model;
+        private final ModelRef ref;
+        private final int joined;
+        private final BatchingResources resources;
+        private final AtomicInteger pending;
+        private final AtomicBoolean failed = new AtomicBoolean();
+
+        SingleRequests(BatchedModel model, ModelRef ref, int joined, BatchingResources resources) {
+            this.model = model;
+            this.ref = ref;
+            this.joined = joined;
+            this.resources = resources;
+            this.pending = new AtomicInteger(joined);
+        }
+
+        /** One of them has ended. */
+        void ended(boolean answered) {
+            if (!answered) {
+                failed.set(true);
+            }
+            if (pending.decrementAndGet() == 0 && !failed.get() && model.failedJoined(joined)) {
+                resources.logRefused(ref, "its calls fail if requests are joined, and succeed if they are not");
+            }
+        }
     }
 }

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.batching;
 
-import java.util.Locale;
+import dev.isthmus.gateway.net.Labelled;
 
 /** Why a request is sent as if requests were not joined. */
-enum PlainReason {
+enum PlainReason implements Labelled {
     /** A sticky key or a sequence chooses its server. */
     AFFINITY,
     /** Its deadline is too near to wait. */
@@ -23,9 +23,5 @@ enum PlainReason {
     /** The model does not batch, its calls do not return one row for each row, or they fail if they are joined. */
     REFUSED,
     /** The route has too many models. */
-    MODELS;
-
-    String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
+    MODELS
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.batching;
 
+import dev.isthmus.gateway.batching.BatchedModel.SentCall;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
@@ -21,6 +22,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -36,7 +38,7 @@ public final class RouteBatching implements RouteService {
     /** Headers that name a single request: requests that differ in them can be joined, and the call has none. */
     private static final Set<String> OF_ONE_REQUEST = Set.of("x-request-id", "traceparent", "tracestate", "baggage");
 
-    private final BatchBounds bounds;
+    private final BatchingConfig bounds;
     private final BatchingResources resources;
     private final LongSupplier nanoTime;
     private final Map<ServedModel, BatchedModel> models = new ConcurrentHashMap<>();
@@ -57,13 +59,10 @@ public final class RouteBatching implements RouteService {
             MemoryBudget memory,
             MeterRegistry registry,
             LongSupplier nanoTime) {
-        this.bounds = BatchBounds.of(config);
+        this.bounds = config;
         this.nanoTime = nanoTime;
         this.resources = new BatchingResources(
-                route,
-                new JoinCodec(limits),
-                memory,
-                new BatchingMeters(registry, route, this::limit));
+                route, new JoinCodec(limits), memory, new BatchingMeters(registry, route, this::limit));
     }
 
     private int limit() {
@@ -78,7 +77,7 @@ public final class RouteBatching implements RouteService {
     /** Requests that may be joined with others do not pass in parts. */
     @Override
     public long passesFrom(long inner) {
-        return Math.max(inner, bounds.bytes());
+        return Math.max(inner, bounds.maxBytes());
     }
 
     /** The reply receives what it would receive alone. */
@@ -154,10 +153,12 @@ public final class RouteBatching implements RouteService {
         if (model != null && model.isRefused()) {
             return PlainReason.REFUSED;
         }
-        if (call.hasDeadline() && call.deadlineNanos() - System.nanoTime() <= 2 * bounds.delayNanos()) {
+        if (call.hasDeadline()
+                && call.deadlineNanos() - System.nanoTime()
+                        <= 2 * TimeUnit.MICROSECONDS.toNanos(bounds.maxQueueDelayMicroseconds())) {
             return PlainReason.DEADLINE;
         }
-        return request.bytes() > bounds.bytes() ? PlainReason.SIZE : null;
+        return request.bytes() > bounds.maxBytes() ? PlainReason.SIZE : null;
     }
 
     /** Reads a request that is to wait; null, and counted, if it cannot be joined. */

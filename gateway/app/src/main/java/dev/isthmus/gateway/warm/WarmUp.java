@@ -4,15 +4,18 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.TimeGauge;
 import java.time.Duration;
+import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Runs the request path before the gateway reports itself ready, so that the JIT compiler has done its work: until it no
- * longer becomes faster, or up to a limit of processor time or of time. A failure ends it like success.
+ * longer becomes faster, or up to a limit of processor time or of time. It goes on after that while no client calls, at
+ * half of a core. A failure ends it like success.
  */
 public final class WarmUp {
     /** All warm-up threads, including those that its gateways start: a thread inherits its starter's group. */
@@ -25,15 +28,24 @@ public final class WarmUp {
     /** Of all threads of the process: it does the same work on any number of cores, and on a part of one. */
     private static final Duration CPU_LIMIT = Duration.ofMillis(5_500);
 
+    /** As above, of the part after the gateway is ready. */
+    private static final Duration IDLE_CPU_LIMIT = Duration.ofSeconds(30);
+
     private static final long NANOS_PER_MILLI = 1_000_000;
 
     private volatile boolean finished;
+    private volatile boolean ended;
     private final AtomicInteger requests = new AtomicInteger();
     private volatile long nanos;
 
     /** Whether it has finished. Thread-safe. */
     public boolean finished() {
         return finished;
+    }
+
+    /** Whether nothing of it runs any more. Thread-safe. */
+    boolean ended() {
+        return ended;
     }
 
     /** Registers its gauges. */
@@ -52,31 +64,46 @@ public final class WarmUp {
      * Starts it on a thread of its own.
      *
      * @param limit the time limit; zero skips the warm-up
-     * @param then runs when it has finished
+     * @param idle how long it goes on afterwards while no client calls; zero for not at all
+     * @param busy whether a client calls; must be cheap and thread-safe
+     * @param then runs when it has finished, and before it goes on
      */
-    public void begin(Duration limit, Runnable then) {
+    public void begin(Duration limit, Duration idle, BooleanSupplier busy, Runnable then) {
         if (limit.isZero()) {
             finished = true;
+            ended = true;
             then.run();
             return;
         }
         Thread.ofPlatform().daemon().name("isthmus-warm-up").start(() -> {
             run(limit);
             then.run();
+            if (!idle.isZero()) {
+                TimeLimit end = new TimeLimit(idle, IDLE_CPU_LIMIT);
+                run("warm-up ended, which went on while no client called", () -> exerciseWhileIdle(end, busy));
+            }
+            ended = true;
         });
     }
 
-    /** Runs it on this thread. */
+    /** Runs it on this thread, without what goes on afterwards. */
     public void run(Duration limit) {
         long start = System.nanoTime();
         TimeLimit end = new TimeLimit(limit, CPU_LIMIT);
+        run("warm-up finished", () -> exercise(end));
+        nanos = System.nanoTime() - start;
+        finished = true;
+    }
+
+    private void run(String what, Callable<Integer> part) {
+        long start = System.nanoTime();
         try {
-            FutureTask<Integer> exercise = new FutureTask<>(() -> exercise(end));
+            FutureTask<Integer> exercise = new FutureTask<>(part);
             Thread.ofPlatform().group(THREADS).daemon().name("isthmus-exercise").start(exercise);
             int sent = exercise.get();
             requests.addAndGet(sent);
             if (sent > 0) {
-                LOG.info("warm-up finished: {} requests in {} ms", sent, (System.nanoTime() - start) / NANOS_PER_MILLI);
+                LOG.info("{}: {} requests in {} ms", what, sent, (System.nanoTime() - start) / NANOS_PER_MILLI);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -86,8 +113,6 @@ public final class WarmUp {
             // Collect the warm-up's garbage now rather than while clients are served.
             System.gc();
         }
-        nanos = System.nanoTime() - start;
-        finished = true;
     }
 
     /**
@@ -95,7 +120,13 @@ public final class WarmUp {
      * before, which would otherwise invalidate compiled code just when clients arrive.
      */
     private static int exercise(TimeLimit end) throws Exception {
-        return WarmUpWorkload.run(new SteadyStateDetector(FIRST_ROUNDS, 0), end)
-                + WarmUpWorkload.run(new SteadyStateDetector(MIN_ROUNDS, MAX_SLOW_ROUNDS), end);
+        return WarmUpWorkload.run(new SteadyStateDetector(FIRST_ROUNDS, 0), end, WarmUpPacing.FULL)
+                + WarmUpWorkload.run(new SteadyStateDetector(MIN_ROUNDS, MAX_SLOW_ROUNDS), end, WarmUpPacing.FULL);
+    }
+
+    private static int exerciseWhileIdle(TimeLimit end, BooleanSupplier busy) throws Exception {
+        WarmUpPacing pacing = WarmUpPacing.whileIdle(busy);
+        pacing.awaitIdle(end);
+        return WarmUpWorkload.run(new SteadyStateDetector(MIN_ROUNDS, MAX_SLOW_ROUNDS), end, pacing);
     }
 }

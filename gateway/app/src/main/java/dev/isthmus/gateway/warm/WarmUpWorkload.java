@@ -53,7 +53,7 @@ final class WarmUpWorkload {
      * @param detector detects the steady state
      * @return the number of responses
      */
-    static int run(SteadyStateDetector detector, TimeLimit limit) throws Exception {
+    static int run(SteadyStateDetector detector, TimeLimit limit, WarmUpPacing pacing) throws Exception {
         Transport transport = Transport.best();
         // Its own allocator: an allocator caches memory, which ends with this one.
         ByteBufAllocator allocator = BufferAllocators.fresh();
@@ -70,7 +70,7 @@ final class WarmUpWorkload {
                     Upstream grpc = new GrpcUpstream(settings, ServerCapabilities.unknown(), allocator)) {
                 WarmUpWorkload workload = new WarmUpWorkload(loops.next(), allocator);
                 workload.addAll(rest, grpc, sizes);
-                return workload.rounds(detector, limit);
+                return workload.rounds(detector, limit, pacing);
             }
         } finally {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
@@ -108,21 +108,25 @@ final class WarmUpWorkload {
         loadLoops.add(new LoadLoop(client, model, request, times, allocator));
     }
 
-    private int rounds(SteadyStateDetector detector, TimeLimit limit) throws Exception {
+    private int rounds(SteadyStateDetector detector, TimeLimit limit, WarmUpPacing pacing) throws Exception {
         try {
             int requests = 0;
+            boolean whole;
             long elapsed;
             do {
                 long start = System.nanoTime();
                 for (LoadLoop loadLoop : loadLoops) {
-                    requests += loadLoop.run(loop, limit.remainingNanos());
+                    requests += loadLoop.run(loop, limit.remainingNanos(), pacing);
                 }
                 elapsed = System.nanoTime() - start;
+                whole = !pacing.pauses();
                 JitThreads.await(limit);
-            } while (!limit.reached() && !detector.steady(elapsed));
+                pacing.rest(System.nanoTime() - start, limit);
+                pacing.awaitIdle(limit);
+            } while (!limit.reached() && !(whole && detector.steady(elapsed)));
             return requests;
         } finally {
-            // On the loop, after the requests of a run that timed out.
+            // On the loop, after a run that timed out was stopped there.
             loop.submit(() -> loadLoops.forEach(LoadLoop::release)).sync();
         }
     }

@@ -17,6 +17,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class WarmUpTest {
@@ -24,14 +25,18 @@ class WarmUpTest {
     @Test
     void round_getsAllResponses() throws Exception {
         SteadyStateDetector oneRound = new SteadyStateDetector(1, 0);
-        assertThat(WarmUpWorkload.run(oneRound, new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1))))
+        assertThat(WarmUpWorkload.run(
+                        oneRound, new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1)), WarmUpPacing.FULL))
                 .isEqualTo(2 * (3 * 200 + 2) + 3 * 2 * 4);
     }
 
     @Test
     void round_leavesTheAllocatorOfClientsAlone() throws Exception {
         long before = clientsMemory();
-        WarmUpWorkload.run(new SteadyStateDetector(1, 0), new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1)));
+        WarmUpWorkload.run(
+                new SteadyStateDetector(1, 0),
+                new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1)),
+                WarmUpPacing.FULL);
         assertThat(clientsMemory()).isEqualTo(before);
     }
 
@@ -45,7 +50,7 @@ class WarmUpTest {
     void time_isUp_endsItAndItsThreads() {
         WarmUp warmUp = new WarmUp();
         assertThat(warmUp.finished()).isFalse();
-        warmUp.begin(Duration.ofMillis(1), () -> {});
+        warmUp.begin(Duration.ofMillis(1), Duration.ZERO, () -> false, () -> {});
         await().atMost(Duration.ofMinutes(1))
                 .untilAsserted(() -> assertThat(warmUp.finished()).isTrue());
         await().atMost(Duration.ofMinutes(1))
@@ -55,17 +60,48 @@ class WarmUpTest {
     @Test
     void noTime_isOverAtOnce() {
         WarmUp warmUp = new WarmUp();
-        warmUp.begin(Duration.ZERO, () -> {});
+        warmUp.begin(Duration.ZERO, Duration.ofMinutes(2), () -> false, () -> {});
         assertThat(warmUp.finished()).isTrue();
+        assertThat(warmUp.ended()).isTrue();
     }
 
     @Test
-    void warmUp_showsItsRequests() {
+    void clientThatCalls_pausesWhatGoesOnAfterwards() throws Exception {
+        AtomicBoolean calls = new AtomicBoolean(true);
+        AtomicInteger looks = new AtomicInteger();
+        TimeLimit limit = new TimeLimit(Duration.ofMinutes(2), Duration.ofHours(1));
+        WarmUpPacing pacing = WarmUpPacing.whileIdle(() -> {
+            // A client calls again in the middle of the first round.
+            boolean again = looks.incrementAndGet() == 2_000;
+            return calls.get() || again;
+        });
+        assertThat(pacing.pauses()).isTrue();
+        assertThat(WarmUpWorkload.run(
+                        new SteadyStateDetector(1, 0), new TimeLimit(Duration.ZERO, Duration.ZERO), pacing))
+                .isZero();
+        calls.set(false);
+        pacing.awaitIdle(limit);
+        assertThat(pacing.pauses()).isFalse();
+        looks.set(1_000);
+        int whole = 2 * (3 * 200 + 2) + 3 * 2 * 4;
+        // The round that was cut short does not count, so a whole one follows it.
+        assertThat(WarmUpWorkload.run(new SteadyStateDetector(1, 0), limit, pacing))
+                .isGreaterThan(whole)
+                .isLessThan(2 * whole);
+    }
+
+    @Test
+    void warmUp_goesOnWhenItHasFinished() {
         WarmUp warmUp = new WarmUp();
         SimpleMeterRegistry meters = new SimpleMeterRegistry();
         warmUp.show(meters);
-        warmUp.run(Duration.ofSeconds(10));
+        AtomicBoolean ended = new AtomicBoolean();
+        warmUp.begin(Duration.ofMillis(1), Duration.ofSeconds(10), () -> false, () -> ended.set(warmUp.ended()));
+        await().atMost(Duration.ofMinutes(2)).until(warmUp::ended);
+        assertThat(ended).isFalse();
         assertThat(meters.get("isthmus.warm.up.requests").gauge().value()).isPositive();
+        await().atMost(Duration.ofMinutes(1))
+                .untilAsserted(() -> assertThat(WarmUp.THREADS.activeCount()).isZero());
     }
 
     @Test

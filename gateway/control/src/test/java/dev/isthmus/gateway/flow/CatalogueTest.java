@@ -550,7 +550,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one), "b", upstream(two)),
                 Map.of("m", model(target("a", null))),
-                new HealthConfig(policy, ReadyPolicy.ANY, Duration.ZERO, 1000));
+                new HealthConfig(policy, ReadyPolicy.ANY, Duration.ZERO, Duration.ZERO, 1000));
         await().atMost(PATIENCE)
                 .untilAsserted(() ->
                         assertThat(get(fleet, "/v2/health/ready").status()).isEqualTo(expected));

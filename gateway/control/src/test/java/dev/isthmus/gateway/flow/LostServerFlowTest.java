@@ -49,7 +49,7 @@ class LostServerFlowTest {
         };
         @Nullable String fallback = how == Configured.BY_DEFAULT ? "u" : null;
         HealthConfig health =
-                new HealthConfig(ServerReadyPolicy.MODELS, ReadyPolicy.ANY, Duration.ZERO, 1000);
+                new HealthConfig(ServerReadyPolicy.MODELS, ReadyPolicy.ANY, Duration.ZERO, Duration.ZERO, 1000);
         return FleetStage.fleet(Map.of("u", config), models, health, fallback);
     }
 

@@ -284,6 +284,13 @@ public record GatewayConfig(
             @Default("30s")
             Duration warmUp,
 
+            @Doc("How long the warm-up continues after the gateway is ready, while no client calls, at half of a core: "
+                    + "until it no longer gets faster, at most for this time and for 30 s of processor time. 0s: not "
+                    + "at all. Has no effect without warm_up.")
+            @OrZero
+            @Default("2m")
+            Duration idleWarmUp,
+
             @Doc("Maximum checks of models per second, to all servers together. Beyond this rate, models are "
                     + "checked less often than its upstream's checks.interval. First checks do not count.")
             @Range(min = 1, max = 1_000_000)

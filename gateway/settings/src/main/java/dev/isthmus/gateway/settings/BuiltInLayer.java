@@ -57,6 +57,7 @@ public enum BuiltInLayer {
 
     private static final List<BuiltInLayer> ALL = List.of(values());
 
+    @SuppressWarnings("ImmutableEnumChecker") // lambdas without state
     private final Effect effect;
 
     /** What a layer does to an inference; null if the configuration does not have it. */

@@ -4,7 +4,6 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.OmittedService;
 import dev.isthmus.gateway.fleet.kserve.InferenceServiceDiscovery.InferenceServiceModels;
 import dev.isthmus.gateway.fleet.kserve.InferenceServiceDiscovery.InferenceServiceModels.OmittedService;
 import dev.isthmus.gateway.settings.ConfigDocument;

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.isthmus.gateway.fleet.kserve.InferenceServiceDiscovery.InferenceServiceModels;
 import dev.isthmus.gateway.fleet.kserve.InferenceServiceDiscovery.InferenceServiceModels.OmittedService;
-import dev.isthmus.gateway.settings.ConfigDocument;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;

@@ -82,15 +82,16 @@ record GatewayProcess(
 
     private static void warm(WarmUp warmUp, Gateway gateway, PrintWriter out) {
         warmUp.show(gateway.meters());
-        Duration limit = gateway.config().health().warmUp();
+        GatewayConfig.HealthConfig health = gateway.config().health();
+        Duration limit = health.warmUp();
         if (limit.isZero()) {
-            warmUp.begin(limit, () -> {});
+            warmUp.begin(limit, Duration.ZERO, () -> false, () -> {});
             return;
         }
         out.println("Warming up for at most " + limit.toSeconds()
                 + " s; the gateway serves calls meanwhile, and reports itself ready afterwards.");
         out.flush();
-        warmUp.begin(limit, () -> {
+        warmUp.begin(limit, health.idleWarmUp(), gateway::isServing, () -> {
             out.println(gateway.ready() ? "Ready." : "The warm-up has finished; the gateway is not ready yet.");
             out.flush();
         });

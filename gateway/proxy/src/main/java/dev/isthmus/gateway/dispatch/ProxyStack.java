@@ -48,7 +48,7 @@ public record ProxyStack(
             case REQUEST_IDS -> new RequestIds(config.headers().forwarded().contains("x-request-id"));
             case ERROR_TEXTS ->
                 new GenericErrorTexts(config.answers().errors() == GatewayConfig.ErrorTexts.CLIENT_ERRORS, routes);
-            case AUTHENTICATION -> access.authentication();
+            case AUTHENTICATION -> Objects.requireNonNull(access.authentication());
             case AUTHORIZATION -> access.authorization();
             case ADMISSION -> new AdmissionControl(policies.admission());
             case ROUTING -> new Routing(routes, keys, policies, access.policy());

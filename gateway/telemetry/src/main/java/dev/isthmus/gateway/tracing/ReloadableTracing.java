@@ -7,6 +7,7 @@ import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.TracingConfig;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The traces of the current configuration; traces nothing if none are configured. Thread-safe. */
@@ -17,7 +18,13 @@ public final class ReloadableTracing extends Reloadable<CallTracer.TracerSetting
      * @param version of the gateway
      */
     public ReloadableTracing(MeterRegistry meters, String version) {
-        super(true, settings -> new CallTracer(settings, version, meters));
+        // Not a lambda: to link one loads the classes of its signature, with nothing configured.
+        super(true, new Function<>() {
+            @Override
+            public CallTracer apply(CallTracer.TracerSettings settings) {
+                return new CallTracer(settings, version, meters);
+            }
+        });
     }
 
     /**

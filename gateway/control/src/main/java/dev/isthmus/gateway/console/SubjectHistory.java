@@ -38,14 +38,6 @@ final class SubjectHistory {
         }
     }
 
-    /** How many bytes all series take at most. */
-    static long mostBytes() {
-        return Arrays.stream(SubjectKind.values())
-                .mapToLong(kind ->
-                        (SubjectGroup.MOST + 1L) * SubjectSeries.bytes(kind, RECENT_SLOTS, TrafficHistory.MOST_MINUTES))
-                .sum();
-    }
-
     /**
      * Ends a slot.
      *

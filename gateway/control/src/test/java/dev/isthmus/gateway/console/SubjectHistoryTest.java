@@ -3,6 +3,7 @@ package dev.isthmus.gateway.console;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.console.SubjectHistory.SubjectGroup;
+import dev.isthmus.gateway.console.SubjectHistory.SubjectGroup.SubjectSeries;
 import dev.isthmus.gateway.console.SubjectHistory.SubjectKind;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
@@ -13,6 +14,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -233,6 +235,10 @@ class SubjectHistoryTest {
 
     @Test
     void memory_isBounded() {
-        assertThat(SubjectHistory.mostBytes()).isEqualTo(2_019_600);
+        long bytes = Arrays.stream(SubjectKind.values())
+                .mapToLong(kind -> (SubjectGroup.MOST + 1L)
+                        * SubjectSeries.bytes(kind, SubjectHistory.RECENT_SLOTS, TrafficHistory.MOST_MINUTES))
+                .sum();
+        assertThat(bytes).isEqualTo(2_019_600);
     }
 }

@@ -113,6 +113,8 @@ public final class IngressServer implements AutoCloseable {
      */
     @Override
     public void close() {
+        // A busy event loop closes long after it has accepted the last time.
+        Transport.ignoreConnects(channel);
         channel.eventLoop().execute(() -> {
             if (channel.config().getRecvByteBufAllocator() instanceof MaxMessagesRecvByteBufAllocator turn) {
                 // All at once, not a few in each turn: the event loop may have many other connections.

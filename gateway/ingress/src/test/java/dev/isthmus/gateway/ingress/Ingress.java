@@ -76,9 +76,18 @@ final class Ingress implements AutoCloseable {
 
     /** Lets the event loop continue and closes the listener, whose closing is already waiting there. */
     void closeListener() throws InterruptedException {
-        Thread closing = Thread.ofPlatform().start(server::close);
+        Thread closing = beginToClose();
         unblocked.setSuccess(null);
         closing.join();
+    }
+
+    /** Closes the listener, up to what its event loop has to do. */
+    Thread beginToClose() {
+        Thread closing = Thread.ofPlatform().start(server::close);
+        while (closing.getState() != Thread.State.WAITING && closing.isAlive()) {
+            Thread.onSpinWait();
+        }
+        return closing;
     }
 
     @Override

@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
@@ -11,9 +13,11 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -45,6 +49,21 @@ class IngressServerTest {
             for (Ingress.Client client : clients) {
                 client.close();
             }
+        }
+    }
+
+    /** It would be reset if the event loop, which has accepted for the last time, was slow to close. */
+    @Test
+    void close_establishesNoFurtherConnection() throws Exception {
+        try (Ingress ingress = new Ingress(Transport.EPOLL, IngressServerTest::live, 1000);
+                Socket late = new Socket()) {
+            ingress.block();
+            ingress.beginToClose();
+            InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), ingress.port());
+            Throwable ignored = catchThrowable(() -> late.connect(address, 200));
+            ingress.closeListener();
+            assertThat(ignored).isInstanceOf(SocketTimeoutException.class);
+            assertThatThrownBy(ingress::connect).isInstanceOf(ConnectException.class);
         }
     }
 

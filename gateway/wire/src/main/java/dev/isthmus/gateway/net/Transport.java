@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.net;
 
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelException;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.IoEventLoop;
@@ -26,18 +27,36 @@ import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.channel.unix.DomainSocketAddress;
+import io.netty.channel.unix.RawUnixChannelOption;
 import io.netty.util.concurrent.FastThreadLocal;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import jdk.net.ExtendedSocketOptions;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The I/O mechanism of event loops, with its channel types. */
 public enum Transport {
     EPOLL(EpollServerSocketChannel.class, EpollSocketChannel.class, EpollDatagramChannel.class),
     NIO(NioServerSocketChannel.class, NioSocketChannel.class, NioDatagramChannel.class);
 
+    private static final Logger LOG = LoggerFactory.getLogger(Transport.class);
+
     /** The state of an open connection in Linux's {@code tcp_states.h}. */
     private static final int TCP_ESTABLISHED = 1;
+
+    /** Takes a {@code struct sock_fprog}: a number of instructions, and their address. */
+    private static final RawUnixChannelOption ATTACH_FILTER =
+            new RawUnixChannelOption("SO_ATTACH_FILTER", 1, 26, 2 * Long.BYTES);
+    /** Drops segments with SYN: {@code ldb [13]; jset #2, drop; ret #-1; drop: ret #0}, each a {@code struct sock_filter}. */
+    private static final long[] WITHOUT_SYN = {
+        instruction(0x30, 0, 0, 13), instruction(0x45, 1, 0, 2), instruction(0x06, 0, 0, -1), instruction(0x06, 0, 0, 0)
+    };
 
     /** What the kernel writes into, again for each question. */
     private static final FastThreadLocal<EpollTcpInfo> TCP_INFO = new FastThreadLocal<>() {
@@ -58,6 +77,11 @@ public enum Transport {
         this.serverChannel = serverChannel;
         this.clientChannel = clientChannel;
         this.datagramChannel = datagramChannel;
+    }
+
+    /** An instruction of the kernel's packet filter, in the byte order of the machines that epoll is there for. */
+    private static long instruction(int code, int ifTrue, int ifFalse, int operand) {
+        return Integer.toUnsignedLong(operand) << Integer.SIZE | (long) ifFalse << 24 | (long) ifTrue << 16 | code;
     }
 
     /** The best transport of this machine: epoll, or NIO if epoll is not available. */
@@ -88,6 +112,27 @@ public enum Transport {
                 : NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE);
         channel.config().setOption(ChannelOption.SO_KEEPALIVE, true);
         channel.config().setOption(idle, seconds);
+    }
+
+    /**
+     * The kernel ignores requests for connections to a listening port from here on: clients repeat them after a second,
+     * and are refused if the port was closed meanwhile. Connections that it has established are still accepted. Only
+     * epoll can; no effect otherwise.
+     */
+    public static void ignoreConnects(Channel listening) {
+        if (!(listening instanceof EpollServerSocketChannel)) {
+            return;
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment program = arena.allocateFrom(ValueLayout.JAVA_LONG, WITHOUT_SYN);
+            ByteBuffer filter = ByteBuffer.allocate(ATTACH_FILTER.length())
+                    .order(ByteOrder.nativeOrder())
+                    .putShort(0, (short) WITHOUT_SYN.length)
+                    .putLong(Long.BYTES, program.address());
+            listening.config().setOption(ATTACH_FILTER, filter);
+        } catch (ChannelException e) {
+            LOG.debug("connections may be reset while {} is closed", listening, e);
+        }
     }
 
     /**

@@ -155,8 +155,14 @@ final class JoinCodec {
                 rest.release();
             }
         }
-        ResponseForm written = new ResponseForm(
-                response.wire(), false, form.outputs(), typed(response, form, peer), Map.of(), null, null);
+        boolean typed;
+        try {
+            typed = typed(response, form, peer);
+        } catch (RuntimeException e) {
+            response.release();
+            throw e;
+        }
+        ResponseForm written = new ResponseForm(response.wire(), false, form.outputs(), typed, Map.of(), null, null);
         InferMessage decoded = transcoder.response(allocator, response, ResponseForm.DECODED);
         List<InferResponse> parts =
                 decoded instanceof InferMessage.Response whole ? RowTensors.split(whole.response(), owners) : null;

@@ -77,7 +77,9 @@ final class RowTensors {
                     outputs.forEach(parts -> parts.forEach(Tensor::release));
                     return null;
                 }
-                outputs.add(split(output, owners.rows()));
+                List<Tensor> parts = new ArrayList<>();
+                outputs.add(parts);
+                split(output, owners.rows(), parts);
             }
             List<InferResponse> parts = new ArrayList<>();
             for (int i = 0; i < owners.rows().size(); i++) {
@@ -102,11 +104,10 @@ final class RowTensors {
         return !tensor.shared() && tensor.shape().rank() > 0 && tensor.shape().extent(0) == rows;
     }
 
-    /** Parts with so many rows each, which share the tensor's memory. */
-    private static List<Tensor> split(Tensor tensor, List<Integer> rows) {
+    /** Adds parts with so many rows each, which share the tensor's memory. */
+    private static void split(Tensor tensor, List<Integer> rows, List<Tensor> parts) {
         ByteBuf data = tensor.data();
         long total = tensor.shape().extent(0);
-        List<Tensor> parts = new ArrayList<>(rows.size());
         int at = data.readerIndex();
         for (int count : rows) {
             int end = tensor.dataType() == DataType.BYTES
@@ -120,7 +121,6 @@ final class RowTensors {
                     data.retainedSlice(at, end - at)));
             at = end;
         }
-        return parts;
     }
 
     /** The position behind this many BYTES elements, which were checked to be complete. */

@@ -77,13 +77,19 @@ class JoinedCallTest {
 
     /** Answers the last call, with some rows. */
     private void respond(int rows, Map<String, String> headers) throws Exception {
+        respond(RowServer.answer(rows(rows)).toByteArray(), headers);
+    }
+
+    private void respond(byte[] message, Map<String, String> headers) throws Exception {
+        respond(upstream.last(), message, headers);
+    }
+
+    private void respond(FakeUpstream.ReceivedRequest request, byte[] message, Map<String, String> headers)
+            throws Exception {
         bench.loop()
                 .submit(() -> {
-                    upstream.last().reply.headers(headers);
-                    upstream.last()
-                            .reply
-                            .only(new ReplyMessage.Inference(new InferMessage.ProtobufMessage(
-                                    buffer(RowServer.answer(rows(rows)).toByteArray()))));
+                    request.reply.headers(headers);
+                    request.reply.only(new ReplyMessage.Inference(new InferMessage.ProtobufMessage(buffer(message))));
                 })
                 .get();
     }
@@ -121,5 +127,19 @@ class JoinedCallTest {
             assertThat(each.headers()).containsExactly(Map.entry("ce-modelid", "m"));
         }
         replies.getFirst().response().release();
+    }
+
+    @Test
+    void malformedResponse_isReleased_andEachRequestTriedAlone() throws Exception {
+        join();
+        // An output without its length.
+        respond(new byte[] {0x2a, (byte) 0xff}, Map.of());
+        for (int alone = 2; alone < 4; alone++) {
+            bench.settle();
+            respond(upstream.requests.get(alone), RowServer.answer(rows(1)).toByteArray(), Map.of());
+        }
+        for (RecordedReply each : replies) {
+            each.response().release();
+        }
     }
 }

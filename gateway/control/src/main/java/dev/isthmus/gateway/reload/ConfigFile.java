@@ -46,7 +46,7 @@ public final class ConfigFile implements ConfigSource {
     }
 
     /** What belongs to the configuration now: files may have been added to its folders. */
-    List<Path> files() {
+    private List<Path> files() {
         Set<Path> all = new TreeSet<>(read);
         all.addAll(ConfigLoader.files(paths));
         return List.copyOf(all);

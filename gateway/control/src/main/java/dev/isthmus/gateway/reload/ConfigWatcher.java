@@ -53,7 +53,7 @@ public final class ConfigWatcher implements AutoCloseable {
         try {
             while (!closed) {
                 boolean asked = woken.tryAcquire(POLL_MILLIS, TimeUnit.MILLISECONDS);
-                woken.drainPermits();
+                asked |= woken.drainPermits() > 0;
                 if (!closed && (asked || (polling && file.check() == FileChange.CHANGED))) {
                     reload(asked ? "SIGHUP" : "a changed file");
                 }

@@ -29,6 +29,8 @@ public final class WatchedFiles {
     /** Bytes read from a file; a valid one is smaller. */
     private static final int MAX_BYTES = 16 << 20;
 
+    private static final int PART_BYTES = 8 << 10;
+
     private final Supplier<List<Path>> paths;
     private final boolean permissions;
     private String loaded = "";
@@ -84,7 +86,12 @@ public final class WatchedFiles {
     private byte[] content(Path path) {
         MessageDigest digest = Digests.of(Digests.SHA_256);
         try (InputStream in = Files.newInputStream(path)) {
-            digest.update(in.readNBytes(MAX_BYTES));
+            // In small parts: a large file, read several times a second, would fill the heap.
+            byte[] part = new byte[PART_BYTES];
+            int left = MAX_BYTES;
+            for (int read; (read = in.read(part, 0, Math.min(part.length, left))) > 0; left -= read) {
+                digest.update(part, 0, read);
+            }
             return digest.digest(permissions ? bytes(String.valueOf(SecretFile.exposure(path))) : new byte[0]);
         } catch (IOException e) {
             return digest.digest(bytes("unreadable: " + e));

@@ -1,25 +1,21 @@
 package dev.isthmus.gateway.settings;
 
 import io.netty.util.NetUtil;
-import java.math.BigInteger;
 import java.net.InetAddress;
+import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** A range of IP addresses: those that share a prefix, as CIDR notation writes it. */
 public final class AddressRange {
     private final InetAddress first;
-    private final int bits;
-    /** The bits behind the prefix. */
-    private final int hostBits;
+    private final int prefixBits;
+    private final byte[] bytes;
 
-    private final BigInteger prefix;
-
-    private AddressRange(InetAddress first, int hostBits) {
+    private AddressRange(InetAddress first, int prefixBits) {
         this.first = first;
-        this.bits = first.getAddress().length * Byte.SIZE;
-        this.hostBits = hostBits;
-        this.prefix = prefix(first);
+        this.prefixBits = prefixBits;
+        this.bytes = first.getAddress();
     }
 
     /**
@@ -35,38 +31,58 @@ public final class AddressRange {
             return null;
         }
         int most = first.getAddress().length * Byte.SIZE;
-        String length = slash < 0 ? Integer.toString(most) : text.substring(slash + 1);
-        if (!length.matches("[0-9]|[1-9][0-9]{1,2}") || Integer.parseInt(length) > most) {
+        String bits = slash < 0 ? Integer.toString(most) : text.substring(slash + 1);
+        if (!bits.matches("[0-9]|[1-9][0-9]{1,2}") || Integer.parseInt(bits) > most) {
             return null;
         }
-        AddressRange range = new AddressRange(first, most - Integer.parseInt(length));
-        boolean beyond = !range.prefix.shiftLeft(range.hostBits).equals(new BigInteger(1, first.getAddress()));
-        return beyond ? null : range;
+        AddressRange range = new AddressRange(first, Integer.parseInt(bits));
+        return range.hasHostBits() ? null : range;
     }
 
-    private BigInteger prefix(InetAddress address) {
-        return new BigInteger(1, address.getAddress()).shiftRight(hostBits);
+    private boolean hasHostBits() {
+        for (int bit = prefixBits; bit < bytes.length * Byte.SIZE; bit++) {
+            if ((bytes[bit / Byte.SIZE] & mask(bit)) != 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static int mask(int bit) {
+        return 0x80 >> (bit % Byte.SIZE);
     }
 
     /** Whether the address is in the range. An IPv4-mapped IPv6 address is an IPv4 address. */
     public boolean contains(InetAddress address) {
-        return address.getAddress().length * Byte.SIZE == bits
-                && prefix(address).equals(prefix);
+        byte[] other = address.getAddress();
+        if (other.length != bytes.length) {
+            return false;
+        }
+        int whole = prefixBits / Byte.SIZE;
+        if (!Arrays.equals(bytes, 0, whole, other, 0, whole)) {
+            return false;
+        }
+        for (int bit = whole * Byte.SIZE; bit < prefixBits; bit++) {
+            if (((bytes[bit / Byte.SIZE] ^ other[bit / Byte.SIZE]) & mask(bit)) != 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
     @Override
     public boolean equals(@Nullable Object other) {
-        return other instanceof AddressRange range && first.equals(range.first) && hostBits == range.hostBits;
+        return other instanceof AddressRange range && first.equals(range.first) && prefixBits == range.prefixBits;
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(first, hostBits);
+        return Objects.hash(first, prefixBits);
     }
 
     @Override
     public String toString() {
         String address = NetUtil.toAddressString(first);
-        return hostBits == 0 ? address : address + "/" + (bits - hostBits);
+        return prefixBits == bytes.length * Byte.SIZE ? address : address + "/" + prefixBits;
     }
 }

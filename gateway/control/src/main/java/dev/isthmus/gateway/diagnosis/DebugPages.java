@@ -109,7 +109,7 @@ public final class DebugPages {
     static final class DiagnosticCommands {
         private DiagnosticCommands() {}
 
-        /** The stacks of all platform threads, with their locks. Stops the process for some milliseconds. */
+        /** The stacks of all platform threads, with their locks. Stops the process as {@link #heap} does. */
         static String threads() {
             return run("threadPrint", "-l", "stacks of its threads");
         }

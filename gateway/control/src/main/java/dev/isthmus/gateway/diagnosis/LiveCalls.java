@@ -43,7 +43,7 @@ public final class LiveCalls implements Layer {
     private final LongSupplier nanoTime;
     private final InstantSource clock;
     private final AtomicLong numbers = new AtomicLong();
-    /** By name. Views are added under the lock of this. */
+    /** By name. Views are added, renewed and removed under the lock of this. */
     private final Map<String, CallView> views = new ConcurrentHashMap<>();
 
     /** With the system's clocks. */
@@ -76,7 +76,7 @@ public final class LiveCalls implements Layer {
         long now = nanoTime.getAsLong();
         for (CallView view : views.values()) {
             if (view.expired(now)) {
-                views.values().remove(view);
+                removeExpired(now);
             } else {
                 view.ended(call, now, clock);
             }
@@ -110,7 +110,7 @@ public final class LiveCalls implements Layer {
      */
     synchronized CallView view(String name, CallFilter filter) {
         long now = nanoTime.getAsLong();
-        views.values().removeIf(view -> view.expired(now));
+        removeExpired(now);
         CallView known = views.get(name);
         if (known != null && known.filter().equals(filter)) {
             known.renew(now);
@@ -123,6 +123,11 @@ public final class LiveCalls implements Layer {
         CallView next = new CallView(filter, numbers, now);
         views.put(name, next);
         return next;
+    }
+
+    /** Under the lock, as one that is renewed meanwhile stays. */
+    private synchronized void removeExpired(long now) {
+        views.values().removeIf(view -> view.expired(now));
     }
 
     /** The call with this request id, if a page shows it; null otherwise. */

@@ -43,6 +43,8 @@ public final class Ramps implements AutoCloseable {
     /** The states in common with other gateways; null for none: a ramp then changes by itself. */
     private final @Nullable SharedRamps shared;
 
+    private final Object exchanging = new Object();
+
     private final List<ScheduledFuture<?>> schedules;
     private volatile Map<String, Ramp> byModel = Map.of();
     private volatile List<String> interruptions = List.of();
@@ -75,7 +77,7 @@ public final class Ramps implements AutoCloseable {
                 : List.of(
                         ticks,
                         scheduler.scheduleWithFixedDelay(
-                                this::exchange, EXCHANGE_MILLIS, EXCHANGE_MILLIS, TimeUnit.MILLISECONDS));
+                                this::mergeAll, EXCHANGE_MILLIS, EXCHANGE_MILLIS, TimeUnit.MILLISECONDS));
     }
 
     /** Whether a failure counts against a target: those caused by the server, not by the client. */
@@ -190,7 +192,7 @@ public final class Ramps implements AutoCloseable {
     }
 
     /** Takes over what other gateways have changed. */
-    private void exchange() {
+    private void mergeAll() {
         each(this::merge);
     }
 
@@ -320,18 +322,21 @@ public final class Ramps implements AutoCloseable {
         }
     }
 
-    private synchronized boolean exchange(Ramp ramp, SharedRamps.RampCommand command, SavedRamp wanted) {
+    /** One at a time, but not under the lock of this, which a reload holds for all of its ramps. */
+    private boolean exchange(Ramp ramp, SharedRamps.RampCommand command, SavedRamp wanted) {
         if (shared == null) {
             return true;
         }
-        SavedRamp mine = ramp.saved();
-        try {
-            SavedRamp timed = wanted.with(wanted.state(), wanted.step(), clock.instant());
-            ramp.adopt(shared.exchange(ramp.plan().model(), mine, command, timed));
-            return true;
-        } catch (IOException e) {
-            LOG.debug("ramp of model '{}': {}", ramp.plan().model(), FailureReason.of(e));
-            return false;
+        synchronized (exchanging) {
+            SavedRamp mine = ramp.saved();
+            try {
+                SavedRamp timed = wanted.with(wanted.state(), wanted.step(), clock.instant());
+                ramp.adopt(shared.exchange(ramp.plan().model(), mine, command, timed));
+                return true;
+            } catch (IOException e) {
+                LOG.debug("ramp of model '{}': {}", ramp.plan().model(), FailureReason.of(e));
+                return false;
+            }
         }
     }
 

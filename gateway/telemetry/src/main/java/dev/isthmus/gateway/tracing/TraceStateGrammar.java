@@ -19,9 +19,9 @@ final class TraceStateGrammar {
     /** Whether a value may be forwarded: a list of at most 32 members {@code key=value}, empty ones not counted. */
     static boolean valid(String list) {
         int members = 0;
+        Matcher member = MEMBER.matcher("");
         for (String each : list.split(",", -1)) {
-            Matcher member = MEMBER.matcher(each);
-            if (!member.matches() || (member.group(1) != null && ++members > MAX_MEMBERS)) {
+            if (!member.reset(each).matches() || (member.group(1) != null && ++members > MAX_MEMBERS)) {
                 return false;
             }
         }

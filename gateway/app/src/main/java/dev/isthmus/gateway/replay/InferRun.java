@@ -91,8 +91,11 @@ public final class InferRun {
         for (int i = 0; i < settings.count(); i++) {
             permits.acquire();
             Thread.ofVirtual().start(() -> {
-                exchange();
-                permits.release();
+                try {
+                    exchange();
+                } finally {
+                    permits.release();
+                }
             });
         }
         permits.acquire(most);

@@ -120,7 +120,7 @@ public enum Transport {
      * epoll can; no effect otherwise.
      */
     public static void ignoreConnects(Channel listening) {
-        if (!(listening instanceof EpollServerSocketChannel)) {
+        if (!(listening instanceof EpollServerSocketChannel) || !listening.isOpen()) {
             return;
         }
         try (Arena arena = Arena.ofConfined()) {

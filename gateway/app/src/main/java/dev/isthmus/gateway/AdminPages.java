@@ -206,7 +206,7 @@ final class AdminPages {
                 resources.telemetry().calls()::inFlight,
                 reloads::last,
                 history,
-                ConsolePages.features(metrics.registry()));
+                ConsolePages.featureMeters(metrics.registry()));
     }
 
     private RunningConfiguration running() {

@@ -238,7 +238,7 @@ public final class Gateway implements AutoCloseable {
         Generation old = current;
         GatewayConfig written = config.withFixed(old.config());
         GatewayConfig wanted = discovery.merged(written);
-        var warnings = fixed(config, written);
+        var warnings = restartWarnings(config, written);
         try {
             if (!wanted.equals(old.config())) {
                 replace(old, wanted);
@@ -404,8 +404,8 @@ public final class Gateway implements AutoCloseable {
         resources.telemetry().close();
     }
 
-    /** Which of the settings that a reload does not change it would change, for operators. A list that may be changed. */
-    private static List<String> fixed(GatewayConfig config, GatewayConfig inEffect) {
+    /** A warning for each section that differs and takes effect only after a restart. A new list. */
+    private static List<String> restartWarnings(GatewayConfig config, GatewayConfig inEffect) {
         List<String> changed = new ArrayList<>();
         if (!Objects.equals(inEffect.admin(), config.admin())) {
             changed.add("admin");

@@ -12,7 +12,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -36,9 +35,14 @@ final class ReloadReporter {
         Gauge.builder("isthmus.config.generation", generation, AtomicLong::get)
                 .description("Generation of the active configuration; 1 at start")
                 .register(registry);
-        Gauge.builder("isthmus.config.last.reload.success", this, it -> Objects.equals(it.last, it.lastApplied) ? 1 : 0)
+        Gauge.builder("isthmus.config.last.reload.success", this, it -> it.applied() ? 1 : 0)
                 .description("1 if the last reload was applied, 0 if it was rejected")
                 .register(registry);
+    }
+
+    private boolean applied() {
+        LastReload ended = last;
+        return ended == null || ended.result() instanceof ReloadResult.Applied;
     }
 
     private static Counter counter(MeterRegistry registry, String result) {

@@ -163,7 +163,7 @@ final class Arguments {
         return text == null ? words.getFirst() : text;
     }
 
-    /** The option's value, a number of at least 0; null if it is absent. */
+    /** The option's value, a number from {@code min} to {@code max}; null if it is absent. */
     @Nullable
     Integer number(Option option, int min, int max) throws UsageException {
         String text = text(option);

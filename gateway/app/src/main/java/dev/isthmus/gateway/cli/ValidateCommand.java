@@ -39,7 +39,7 @@ final class ValidateCommand extends Command {
      * What is checked, and how the result is printed.
      *
      * @param files with their folders
-     * @param form as {@link #OUTPUT} has them
+     * @param form one of the words of {@link #OUTPUT}
      */
     private record Validation(List<Path> files, String form, Console console) {
         String name() {

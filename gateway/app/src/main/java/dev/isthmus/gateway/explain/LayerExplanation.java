@@ -3,6 +3,7 @@ package dev.isthmus.gateway.explain;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * A layer that an inference passes.
@@ -16,7 +17,7 @@ public record LayerExplanation(String name, String does) {
         return config.layers()
                 .placed(
                         config,
-                        own -> new LayerExplanation(own.toString(), String.valueOf(own.does(config, model))),
+                        own -> new LayerExplanation(own.toString(), Objects.requireNonNull(own.does(config, model))),
                         added -> new LayerExplanation(added.name(), added.doc()));
     }
 

@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * @param version of the build
  * @param inFlight how many calls are active
  * @param lastReload null if there was none
- * @param features {@link #features}
+ * @param features of {@link #featureMeters}
  */
 public record ConsolePages(
         String version,
@@ -50,7 +50,7 @@ public record ConsolePages(
     private static final int MAX_MODELS = 500;
 
     /** The meters of models' features. */
-    public static MeterIndex features(MeterRegistry registry) {
+    public static MeterIndex featureMeters(MeterRegistry registry) {
         return FeatureFigures.meters(registry);
     }
 

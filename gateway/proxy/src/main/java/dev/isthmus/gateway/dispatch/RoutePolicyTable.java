@@ -29,7 +29,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -227,11 +226,6 @@ public final class RoutePolicyTable implements AutoCloseable {
     /** Activates the ramps of this table. Called just before its routes become active. */
     public void install() {
         resources.ramps().install(plans);
-    }
-
-    /** Whether any configured route has such policies. */
-    boolean any(Predicate<RoutePolicies> policies) {
-        return byRoute.values().stream().anyMatch(policies);
     }
 
     Admission admission() {

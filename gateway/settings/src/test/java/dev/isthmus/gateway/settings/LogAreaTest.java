@@ -12,7 +12,7 @@ class LogAreaTest {
     @ParameterizedTest
     @CsvSource({
         "dev.isthmus.gateway.fleet.Replica, fleet",
-        "dev.isthmus.gateway.fleet.discovery.DnsDiscovery.DnsWatcher, fleet",
+        "dev.isthmus.gateway.fleet.discovery.DnsDiscovery$DnsWatcher, fleet",
         "dev.isthmus.gateway.upstream.grpc.GrpcCall, fleet",
         "dev.isthmus.gateway.Gateway, gateway",
         "dev.isthmus.gateway.fleetwide.X, gateway",

@@ -1,6 +1,9 @@
 package dev.isthmus.gateway.adaptive;
 
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.settings.AdaptiveConcurrency;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Tags;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -20,7 +23,7 @@ import java.util.random.RandomGenerator;
  * of its highest value since the last one, or the latency below the baseline. As long as a lower limit lowers the
  * latency, the limit of the measurement is halved again. Calls count in the window in which they started.
  *
- * <p>Thread-safe and lock-free. A caller asks {@link #hasRoom} before {@link #started}: callers on different threads may
+ * <p>Thread-safe and lock-free. A caller asks {@link #room} before {@link #started}: callers on different threads may
  * exceed the limit by one call each.
  */
 public final class AdaptiveLimit {
@@ -87,12 +90,19 @@ public final class AdaptiveLimit {
     }
 
     /** The latency without a queue, in nanoseconds; 0 if it is not known yet. */
-    public double baselineNanos() {
+    double baselineNanos() {
         return baseline;
     }
 
-    public boolean hasRoom() {
-        return inFlight.get() < limit;
+    /** Registers what it is at present, and the baseline. */
+    public void register(ReplaceableMeters meters, Tags tags) {
+        meters.add(Gauge.builder("isthmus.endpoint.concurrency.limit", this, AdaptiveLimit::limit)
+                .description("Concurrent inferences that the server may have at present (adaptive_concurrency)")
+                .tags(tags)::register);
+        meters.add(Gauge.builder("isthmus.endpoint.latency.baseline", this, it -> it.baselineNanos() / 1e9)
+                .baseUnit("seconds")
+                .description("Latency of the server without a queue, as adaptive_concurrency measured it; 0 at first")
+                .tags(tags)::register);
     }
 
     /** How many more calls the server may have; 0 if it has as many as it may, or more. */

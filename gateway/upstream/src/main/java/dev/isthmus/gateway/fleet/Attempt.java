@@ -37,7 +37,7 @@ final class Attempt extends TrackedReply {
      * @param fullTimeout as in {@link CallOutcome#of}
      * @param inOnePiece whether the response must be complete before it is delivered, because this attempt's timeout is
      *     shorter than the time the client may take to read the response
-     * @param limit of the server; null if the attempt does not count against one
+     * @param limited whether the attempt counts against the adaptive limit of the server
      */
     Attempt(
             UpstreamCall upstreamCall,
@@ -48,12 +48,12 @@ final class Attempt extends TrackedReply {
             long now,
             boolean fullTimeout,
             boolean inOnePiece,
-            @Nullable AdaptiveLimit limit) {
+            boolean limited) {
         super(shared, replica, span, client, now, upstreamCall.bound());
         this.upstreamCall = upstreamCall;
         this.fullTimeout = fullTimeout;
         this.inOnePiece = inOnePiece;
-        this.limit = limit;
+        this.limit = limited ? replica.adaptiveLimit() : null;
         if (limit != null) {
             limit.started();
         }

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.fleet.ReplicaCounts.CheckResult;
 import dev.isthmus.gateway.fleet.ReplicaCounts.DurationSum;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
@@ -30,9 +29,8 @@ final class EndpointMeters implements AutoCloseable {
         state(nanoTime);
         requests();
         checks();
-        AdaptiveLimit limit = replica.adaptiveLimit();
-        if (limit != null) {
-            limit(limit);
+        if (replica.adaptiveLimit() != null) {
+            replica.adaptiveLimit().register(meters, tags);
         }
         ConnectionCounts connections = replica.server().connections();
         if (connections != null) {
@@ -60,16 +58,6 @@ final class EndpointMeters implements AutoCloseable {
                 .tags(tags)::register);
         meters.add(Gauge.builder("isthmus.endpoint.under.way", replica, Replica::activeRequests)
                 .description("Concurrent calls to the server")
-                .tags(tags)::register);
-    }
-
-    private void limit(AdaptiveLimit limit) {
-        meters.add(Gauge.builder("isthmus.endpoint.concurrency.limit", limit, AdaptiveLimit::limit)
-                .description("Concurrent inferences that the server may have at present (adaptive_concurrency)")
-                .tags(tags)::register);
-        meters.add(Gauge.builder("isthmus.endpoint.latency.baseline", limit, it -> it.baselineNanos() / 1e9)
-                .baseUnit("seconds")
-                .description("Latency of the server without a queue, as adaptive_concurrency measured it; 0 at first")
                 .tags(tags)::register);
     }
 

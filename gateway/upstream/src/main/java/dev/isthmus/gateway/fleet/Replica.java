@@ -94,9 +94,14 @@ final class Replica {
         return adaptiveLimit;
     }
 
-    /** Whether the adaptive limit allows one more inference. */
-    boolean hasRoom() {
-        return adaptiveLimit == null || adaptiveLimit.hasRoom();
+    /** How many inferences it may have at once; {@link Integer#MAX_VALUE} without an adaptive limit. */
+    int concurrencyLimit() {
+        return adaptiveLimit == null ? Integer.MAX_VALUE : adaptiveLimit.limit();
+    }
+
+    /** How many more inferences it may have. */
+    int room() {
+        return adaptiveLimit == null ? Integer.MAX_VALUE : adaptiveLimit.room();
     }
 
     ReplicaReadiness readiness() {

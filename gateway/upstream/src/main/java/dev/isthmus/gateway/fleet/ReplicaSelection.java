@@ -61,8 +61,8 @@ final class ReplicaSelection {
         List<Replica> serving = filterOrAll(all, replica -> replica.readiness().mayServe(model));
         List<Replica> usable = usable(serving, now);
         if (withRoom) {
-            usable = filter(usable, Replica::hasRoom);
-            serving = filter(serving, Replica::hasRoom);
+            usable = filter(usable, replica -> replica.room() > 0);
+            serving = filter(serving, replica -> replica.room() > 0);
             if (usable.isEmpty()) {
                 return usable;
             }

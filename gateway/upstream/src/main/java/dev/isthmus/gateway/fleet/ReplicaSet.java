@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
@@ -212,24 +211,23 @@ public final class ReplicaSet implements AutoCloseable {
             return pick(call, model, tried, false);
         }
         Replica chosen = pick(call, model, tried, !call.sequence());
-        return chosen != null && chosen.hasRoom() ? chosen : null;
+        return chosen != null && chosen.room() > 0 ? chosen : null;
     }
 
     /** How many calls all servers may have at once; {@link Integer#MAX_VALUE} without adaptive limits. */
     int concurrencyLimit() {
-        return adaptive ? sum(AdaptiveLimit::limit) : Integer.MAX_VALUE;
+        return adaptive ? sum(Replica::concurrencyLimit) : Integer.MAX_VALUE;
     }
 
     /** How many more calls the servers may have; {@link Integer#MAX_VALUE} without adaptive limits. */
     int room() {
-        return adaptive ? sum(AdaptiveLimit::room) : Integer.MAX_VALUE;
+        return adaptive ? sum(Replica::room) : Integer.MAX_VALUE;
     }
 
-    private int sum(ToIntFunction<AdaptiveLimit> of) {
+    private int sum(ToIntFunction<Replica> of) {
         int sum = 0;
         for (Replica replica : all()) {
-            AdaptiveLimit limit = replica.adaptiveLimit();
-            sum += limit == null ? 0 : of.applyAsInt(limit);
+            sum += of.applyAsInt(replica);
         }
         return sum;
     }

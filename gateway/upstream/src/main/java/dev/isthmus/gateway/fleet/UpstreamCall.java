@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
@@ -126,9 +125,9 @@ final class UpstreamCall implements Subscription {
         long left = remaining(now);
         long nanos = Math.min(left, shared.attemptTimeoutNanos());
         boolean shorter = nanos < left;
-        AdaptiveLimit limit = permit == null ? null : replica.adaptiveLimit();
+        boolean fullTimeout = shorter || !call.hasDeadline();
         Attempt next =
-                new Attempt(this, shared, replica, span, client, now, shorter || !call.hasDeadline(), shorter, limit);
+                new Attempt(this, shared, replica, span, client, now, fullTimeout, shorter, permit != null);
         current = next;
         boolean keepsDeadline = request.endless() || (!shorter && tried.size() == 1);
         next.start(replica.server(), sent, span.propagated(keepsDeadline ? call : call.withDeadline(now + nanos)));

@@ -142,8 +142,8 @@ class AdaptiveLimitTest {
         }
         done.await();
 
-        assertThat(limit.hasRoom()).isTrue();
+        assertThat(limit.room()).isPositive();
         limit.started();
-        assertThat(limit.hasRoom()).isFalse();
+        assertThat(limit.room()).isZero();
     }
 }

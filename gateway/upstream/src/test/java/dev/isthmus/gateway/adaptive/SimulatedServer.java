@@ -72,7 +72,7 @@ final class SimulatedServer {
     }
 
     private void arrive() {
-        if (!limit.hasRoom()) {
+        if (limit.room() == 0) {
             refused++;
             return;
         }

@@ -11,14 +11,12 @@ import dev.isthmus.gateway.catalogue.FleetSnapshots.FleetSnapshot;
 import dev.isthmus.gateway.catalogue.MergedModel.Drift;
 import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
 import dev.isthmus.gateway.catalogue.ModelMetadataCache.DriftLog;
+import dev.isthmus.gateway.catalogue.OnDemandChecks.CheckResults;
+import dev.isthmus.gateway.catalogue.OnDemandChecks.ModelOnServer;
 import dev.isthmus.gateway.catalogue.RepositoryIndex.IndexedModel;
 import dev.isthmus.gateway.catalogue.RepositoryIndex.IndexedModel.ReplicaState;
-import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
-import dev.isthmus.gateway.fleet.OnDemandChecks;
-import dev.isthmus.gateway.fleet.OnDemandChecks.CheckResults;
-import dev.isthmus.gateway.fleet.OnDemandChecks.ModelOnServer;
+import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
-import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
@@ -137,13 +135,11 @@ public final class Catalogue implements AutoCloseable {
         this.gateway = resources.gateway();
         this.readyBefore = settings.readyBefore();
         LongSupplier time = resources.nanoTime();
-        CatalogueRequests requests = new CatalogueRequests(loop, resources.allocator(), meters::failed, index);
-        ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
-        this.indexes = new RepositoryIndexes(records, locations, settings, requests, limiter, time, resources.random());
-        this.models =
-                new ModelMetadataCache(records, locations, requests, limiter, new DriftLog(), time, resources.random());
-        this.onDemand = new OnDemandChecks(
-                loop, resources.allocator(), time, upstream -> meters.failed(upstream, "model_ready"));
+        CatalogueRequests requests =
+                new CatalogueRequests(loop, resources.allocator(), meters::failed, index, MAX_IN_FLIGHT);
+        this.indexes = new RepositoryIndexes(records, locations, settings, requests, time, resources.random());
+        this.models = new ModelMetadataCache(records, locations, requests, new DriftLog(), time, resources.random());
+        this.onDemand = new OnDemandChecks(requests, time);
         this.servers =
                 records.new MetadataPolls(requests, time, resources.random(), this::returned, snapshots::changed);
         meters.register(

@@ -16,21 +16,65 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends the catalogue's own requests, without client headers and with a timeout of five seconds. Used on its loop.
- *
- * @param failed counts failures by upstream and kind of request
+ * Sends the catalogue's own requests, without client headers and with a timeout of five seconds; those above a number in
+ * flight wait in FIFO order. Used on its loop.
  */
-record CatalogueRequests(
-        EventLoop loop, ByteBufAllocator allocator, BiConsumer<String, String> failed, IndexRequest index) {
+final class CatalogueRequests {
     private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private final EventLoop loop;
+    private final ByteBufAllocator allocator;
+    private final BiConsumer<String, String> failed;
+    private final IndexRequest index;
+    private final int maxInFlight;
+    /** Not bounded here: each poll waits at most once, and look-ups are bounded. */
+    private final Deque<Runnable> waiting = new ArrayDeque<>();
+
+    private int inFlight;
+    private boolean draining;
+
+    /** @param failed counts failures by upstream and kind of request */
+    CatalogueRequests(
+            EventLoop loop,
+            ByteBufAllocator allocator,
+            BiConsumer<String, String> failed,
+            IndexRequest index,
+            int maxInFlight) {
+        this.loop = loop;
+        this.allocator = allocator;
+        this.failed = failed;
+        this.index = index;
+        this.maxInFlight = maxInFlight;
+    }
+
+    /** The same requests, of which so many are in flight at most, apart from these. */
+    CatalogueRequests atMost(int requests) {
+        return new CatalogueRequests(loop, allocator, failed, index, requests);
+    }
+
+    /** What is to be run after each of so many responses: then the task follows, at once if there are none. */
+    static Runnable after(int responses, Runnable task) {
+        AtomicInteger left = new AtomicInteger(responses);
+        if (responses == 0) {
+            task.run();
+        }
+        return () -> {
+            if (left.decrementAndGet() == 0) {
+                task.run();
+            }
+        };
+    }
 
     /** Receives the result of a request, once. */
     @FunctionalInterface
@@ -62,8 +106,18 @@ record CatalogueRequests(
                 handler);
     }
 
+    void modelReady(Upstream server, ModelRef model, ResultHandler handler) {
+        send(
+                server,
+                new Operation.ModelReady(model),
+                new UpstreamRequest.ModelReadyRequest(model),
+                "model_ready",
+                handler);
+    }
+
     void repositoryIndex(Upstream server, ResultHandler handler) {
-        index.send(call(new Operation.ServerReady()), server, once(server, "repository_index", handler));
+        Reply reply = new FirstReply(server.name(), "repository_index", handler);
+        submit(() -> index.send(call(new Operation.ServerReady()), server, reply));
     }
 
     void modelNames(Upstream server, ResultHandler handler) {
@@ -72,39 +126,49 @@ record CatalogueRequests(
 
     private void send(
             Upstream server, Operation operation, UpstreamRequest request, String what, ResultHandler handler) {
-        server.send(call(operation), request, once(server, what, handler));
+        Reply reply = new FirstReply(server.name(), what, handler);
+        submit(() -> server.send(call(operation), request, reply));
     }
 
     private Call call(Operation operation) {
         return new Call(operation, System.nanoTime() + TIMEOUT_NANOS, Map.of(), loop, allocator);
     }
 
-    private Reply once(Upstream server, String what, ResultHandler handler) {
-        return new FirstReply(server.name(), what, failed, handler);
+    private void submit(Runnable request) {
+        waiting.add(request);
+        drain();
+    }
+
+    private void drain() {
+        if (draining) {
+            return;
+        }
+        // A request may end before run() returns: drain in a loop, not recursively.
+        draining = true;
+        while (inFlight < maxInFlight && !waiting.isEmpty()) {
+            inFlight++;
+            waiting.remove().run();
+        }
+        draining = false;
     }
 
     /** Reports the first response message, or the failure. */
-    private static final class FirstReply implements Reply {
+    private final class FirstReply implements Reply {
         private final String upstream;
         private final String what;
-        private final BiConsumer<String, String> counter;
         private final ResultHandler handler;
         private boolean ended;
 
-        FirstReply(String upstream, String what, BiConsumer<String, String> counter, ResultHandler handler) {
+        FirstReply(String upstream, String what, ResultHandler handler) {
             this.upstream = upstream;
             this.what = what;
-            this.counter = counter;
             this.handler = handler;
         }
 
         @Override
         public void message(ReplyMessage message) {
             try {
-                if (!ended) {
-                    ended = true;
-                    handler.ended(message, null);
-                }
+                end(message, null);
             } finally {
                 message.release();
             }
@@ -117,13 +181,19 @@ record CatalogueRequests(
 
         @Override
         public void fail(OipException failure) {
+            // NOT_FOUND and UNIMPLEMENTED are valid results.
+            if (!ended && failure.code() != ErrorCode.NOT_FOUND && failure.code() != ErrorCode.UNIMPLEMENTED) {
+                failed.accept(upstream, what);
+            }
+            end(null, failure);
+        }
+
+        private void end(@Nullable ReplyMessage message, @Nullable OipException failure) {
             if (!ended) {
                 ended = true;
-                // NOT_FOUND and UNIMPLEMENTED are valid results.
-                if (failure.code() != ErrorCode.NOT_FOUND && failure.code() != ErrorCode.UNIMPLEMENTED) {
-                    counter.accept(upstream, what);
-                }
-                handler.ended(null, failure);
+                handler.ended(message, failure);
+                inFlight--;
+                drain();
             }
         }
     }

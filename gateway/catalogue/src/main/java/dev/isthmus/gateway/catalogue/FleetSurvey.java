@@ -11,7 +11,6 @@ import dev.isthmus.gateway.catalogue.FleetSurvey.FleetReport.ReplicaReport;
 import dev.isthmus.gateway.catalogue.FleetSurvey.FleetReport.ServerReport;
 import dev.isthmus.gateway.catalogue.MergedModel.Drift;
 import dev.isthmus.gateway.catalogue.MergedModel.ModelDescription;
-import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -44,7 +43,6 @@ public final class FleetSurvey {
     private final EventLoop loop;
     private final CatalogueRequests requests;
     private final ServerRecords records;
-    private final ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
     private final CompletableFuture<FleetReport> result = new CompletableFuture<>();
     private final Map<SurveyedModel, DescriptionResult> descriptions = new HashMap<>();
     private final long deadlineNanos;
@@ -65,7 +63,8 @@ public final class FleetSurvey {
         this.locations = locations;
         this.loop = loop;
         this.deadlineNanos = System.nanoTime() + timeout.toNanos();
-        requests = new CatalogueRequests(loop, allocator, (upstream, what) -> {}, (call, server, reply) -> {});
+        requests = new CatalogueRequests(
+                loop, allocator, (upstream, what) -> {}, (call, server, reply) -> {}, MAX_IN_FLIGHT);
         records = new ServerRecords(upstreams, locations);
     }
 
@@ -87,7 +86,8 @@ public final class FleetSurvey {
 
     private void begin() {
         for (ServerRecord record : records.all()) {
-            ask(() -> requests.serverMetadata(record.server(), (message, failure) -> described(record, message)));
+            pending++;
+            requests.serverMetadata(record.server(), (message, failure) -> described(record, message));
         }
         for (String name : locations.configured()) {
             for (Target target : locations.of(ModelRef.of(name)).targets()) {
@@ -102,25 +102,10 @@ public final class FleetSurvey {
     /** Several models may go to the same one. */
     private void describe(SurveyedModel model) {
         if (descriptions.putIfAbsent(model, new DescriptionResult(null, null)) == null) {
-            ask(() -> requests.modelMetadata(
-                    model.server(), model.model(), (message, failure) -> described(model, message, failure)));
+            pending++;
+            requests.modelMetadata(
+                    model.server(), model.model(), (message, failure) -> described(model, message, failure));
         }
-    }
-
-    private void ask(Runnable request) {
-        pending++;
-        limiter.submit(() -> {
-            if (result.isDone()) {
-                ended();
-            } else {
-                request.run();
-            }
-        });
-    }
-
-    private void ended() {
-        pending--;
-        limiter.completed();
     }
 
     /** Not every server has metadata; if it does not respond, the health check says why. */
@@ -128,7 +113,7 @@ public final class FleetSurvey {
         if (message instanceof ReplyMessage.Server is) {
             record.metadata = is.metadata();
         }
-        ended();
+        pending--;
     }
 
     private void described(SurveyedModel model, @Nullable ReplyMessage message, @Nullable OipException failure) {
@@ -137,7 +122,7 @@ public final class FleetSurvey {
         } else if (failure != null) {
             descriptions.put(model, new DescriptionResult(null, failure));
         }
-        ended();
+        pending--;
     }
 
     private void tick() {

@@ -9,9 +9,7 @@ import dev.isthmus.gateway.catalogue.MergedModel.Drift;
 import dev.isthmus.gateway.catalogue.MergedModel.ModelDescription;
 import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
 import dev.isthmus.gateway.catalogue.ServerRecords.ServerModel;
-import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
-import dev.isthmus.gateway.fleet.SharedLookups;
-import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
+import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -21,6 +19,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -29,7 +28,6 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -50,9 +48,8 @@ final class ModelMetadataCache {
 
     private final ServerRecords servers;
     private final ModelLocations locations;
-    private final CatalogueRequests requests;
-    private final ConcurrencyLimiter background;
-    private final ConcurrencyLimiter onDemand = new ConcurrencyLimiter(MAX_IN_FLIGHT);
+    private final CatalogueRequests background;
+    private final CatalogueRequests onDemand;
     private final PollSchedule<ModelRef> schedule;
     private final DriftLog drift;
     private final SignatureTable signatures;
@@ -65,15 +62,14 @@ final class ModelMetadataCache {
     ModelMetadataCache(
             ServerRecords servers,
             ModelLocations locations,
-            CatalogueRequests requests,
-            ConcurrencyLimiter background,
+            CatalogueRequests background,
             DriftLog drift,
             LongSupplier nanoTime,
             RandomGenerator random) {
         this.servers = servers;
         this.locations = locations;
-        this.requests = requests;
         this.background = background;
+        this.onDemand = background.atMost(MAX_IN_FLIGHT);
         this.drift = drift;
         this.schedule = new PollSchedule<>(POLL_INTERVAL, nanoTime, random);
         this.metadata = new SharedLookups<>(nanoTime);
@@ -152,10 +148,10 @@ final class ModelMetadataCache {
     }
 
     private void describe(
-            ModelRef model, int maxServers, ConcurrencyLimiter limiter, Consumer<LookupResult<ModelMetadata>> found) {
+            ModelRef model, int maxServers, CatalogueRequests requests, Consumer<LookupResult<ModelMetadata>> found) {
         ModelLocation location = locations.of(model);
         List<ServerModel> asked = servers.of(location, maxServers);
-        new DescriptionLookup(model, location, asked, asked.size() < maxServers, limiter, found).begin();
+        new DescriptionLookup(model, location, asked, asked.size() < maxServers, found).begin(requests);
     }
 
     private static LookupResult<ModelMetadata> failure(List<OipException> failures) {
@@ -171,66 +167,45 @@ final class ModelMetadataCache {
         private final ModelLocation location;
         private final List<ServerModel> asked;
         private final boolean askedAll;
-        private final ConcurrencyLimiter limiter;
         private final Consumer<LookupResult<ModelMetadata>> found;
-        private final @Nullable ModelMetadata[] descriptions;
+        private final Map<ServerModel, ModelMetadata> descriptions = new HashMap<>();
         private final List<OipException> failures = new ArrayList<>();
         private final int before = changes;
-        private int pending;
 
         DescriptionLookup(
                 ModelRef model,
                 ModelLocation location,
                 List<ServerModel> asked,
                 boolean askedAll,
-                ConcurrencyLimiter limiter,
                 Consumer<LookupResult<ModelMetadata>> found) {
             this.model = model;
             this.location = location;
             this.asked = asked;
             this.askedAll = askedAll;
-            this.limiter = limiter;
             this.found = found;
-            this.descriptions = new ModelMetadata[asked.size()];
         }
 
-        void begin() {
-            pending = asked.size();
-            if (pending == 0) {
-                ended();
-            }
-            for (int i = 0; i < asked.size(); i++) {
-                int at = i;
-                ServerModel server = asked.get(i);
-                limiter.submit(() -> requests.modelMetadata(
-                        server.record().server(),
-                        server.model(),
-                        (message, failure) -> completed(at, message, failure)));
-            }
-        }
-
-        private void completed(int server, @Nullable ReplyMessage message, @Nullable OipException failure) {
-            if (message instanceof ReplyMessage.Model is) {
-                descriptions[server] = is.metadata();
-            } else if (failure != null) {
-                failures.add(failure);
-            }
-            limiter.completed();
-            pending--;
-            if (pending == 0) {
-                ended();
+        void begin(CatalogueRequests requests) {
+            Runnable ended = CatalogueRequests.after(asked.size(), this::ended);
+            for (ServerModel each : asked) {
+                requests.modelMetadata(each.record().server(), each.model(), (message, failure) -> {
+                    if (message instanceof ReplyMessage.Model is) {
+                        descriptions.put(each, is.metadata());
+                    } else if (failure != null) {
+                        failures.add(failure);
+                    }
+                    ended.run();
+                });
             }
         }
 
         private void ended() {
             List<ModelDescription> described = new ArrayList<>();
-            for (int i = 0; i < descriptions.length; i++) {
-                ModelMetadata metadata = descriptions[i];
+            for (ServerModel each : asked) {
+                ModelMetadata metadata = descriptions.get(each);
                 if (metadata != null) {
-                    ServerModel serverModel = asked.get(i);
-                    boolean knownReady = serverModel.record().isReady(serverModel.model());
-                    described.add(
-                            new ModelDescription(serverModel.source(), serverModel.model(), knownReady, metadata));
+                    boolean knownReady = each.record().isReady(each.model());
+                    described.add(new ModelDescription(each.source(), each.model(), knownReady, metadata));
                 }
             }
             MergedModel.of(model.name(), described)

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.catalogue;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
@@ -41,7 +40,6 @@ final class RepositoryIndexes {
     private final ServerRecords records;
     private final Set<Upstream> discovering;
     private final CatalogueRequests requests;
-    private final ConcurrencyLimiter limiter;
     private final LongSupplier nanoTime;
     private final PollSchedule<Upstream> schedule;
     /** By upstream and name there: additional client-side names of its models, from targets that rename them. */
@@ -80,7 +78,6 @@ final class RepositoryIndexes {
             ModelLocations locations,
             Catalogue.Settings settings,
             CatalogueRequests requests,
-            ConcurrencyLimiter limiter,
             LongSupplier nanoTime,
             RandomGenerator random) {
         this.records = records;
@@ -90,7 +87,6 @@ final class RepositoryIndexes {
         before.values().retainAll(discovering);
         this.published = new Published(RepositoryIndex.of(List.of()), Map.copyOf(before), Map.of());
         this.requests = requests;
-        this.limiter = limiter;
         this.nanoTime = nanoTime;
         this.schedule = new PollSchedule<>(POLL_INTERVAL, nanoTime, random);
         for (String name : locations.configured()) {
@@ -146,7 +142,7 @@ final class RepositoryIndexes {
         for (ServerRecord server : listing()) {
             if (schedule.begin(server.server())) {
                 server.requestedNanos = nanoTime.getAsLong();
-                limiter.submit(() -> request(server));
+                request(server);
             }
         }
         schedule.retain(records.servers());
@@ -341,7 +337,6 @@ final class RepositoryIndexes {
         }
         server.listedNanos = requestedNanos;
         schedule.ended(server.server());
-        limiter.completed();
         tick();
     }
 }

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.catalogue;
 
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
-import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -168,7 +167,6 @@ final class ServerRecords {
         private final CatalogueRequests requests;
         private final Consumer<List<ServerRecord>> returned;
         private final Runnable changed;
-        private final ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
         private final PollSchedule<Upstream> schedule;
 
         /**
@@ -181,7 +179,7 @@ final class ServerRecords {
                 RandomGenerator random,
                 Consumer<List<ServerRecord>> returned,
                 Runnable changed) {
-            this.requests = requests;
+            this.requests = requests.atMost(MAX_IN_FLIGHT);
             this.returned = returned;
             this.changed = changed;
             this.schedule = new PollSchedule<>(POLL_INTERVAL, nanoTime, random);
@@ -200,7 +198,7 @@ final class ServerRecords {
                 record.wasReady = ready;
                 Upstream server = record.server();
                 if ((ready || record.inProcess()) && schedule.begin(server)) {
-                    limiter.submit(() -> requests.serverMetadata(server, (message, failure) -> ended(record, message)));
+                    requests.serverMetadata(server, (message, failure) -> ended(record, message));
                 }
             }
             schedule.retain(servers());
@@ -214,7 +212,6 @@ final class ServerRecords {
                 changed.run();
             }
             schedule.ended(record.server());
-            limiter.completed();
         }
     }
 }

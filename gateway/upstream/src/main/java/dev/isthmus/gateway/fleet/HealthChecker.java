@@ -8,6 +8,7 @@ import dev.isthmus.gateway.fleet.ReplicaCounts.CheckResult;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -185,7 +186,7 @@ final class HealthChecker implements AutoCloseable {
 
         @Override
         public void fail(OipException failure) {
-            if (!ModelReadyReply.unreachable(failure)) {
+            if (!UpstreamFailures.isUnreachable(failure)) {
                 capabilities.learn(failure);
             }
             probeReadiness();

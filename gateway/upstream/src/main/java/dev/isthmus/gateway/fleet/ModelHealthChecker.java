@@ -1,7 +1,10 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -21,6 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Probes which models are ready on one server: new models at once, known ones again in each round, as fast as {@link
@@ -221,16 +225,18 @@ final class ModelHealthChecker {
     }
 
     /** The reply to one probe. */
-    private class ModelProbe extends ModelReadyReply {
+    private class ModelProbe implements Reply {
         final ModelRef model;
         final HealthThreshold threshold;
-        private final Runnable ended;
+        private final Runnable then;
+        private @Nullable Boolean ready;
+        private boolean ended;
 
         /** @param threshold the model's when the probe is sent */
-        ModelProbe(ModelRef model, HealthThreshold threshold, Runnable ended) {
+        ModelProbe(ModelRef model, HealthThreshold threshold, Runnable then) {
             this.model = model;
             this.threshold = threshold;
-            this.ended = ended;
+            this.then = then;
         }
 
         void note(boolean ready) {
@@ -238,17 +244,31 @@ final class ModelHealthChecker {
         }
 
         @Override
-        void ready(boolean isReady) {
-            note(isReady);
-            ended.run();
+        public void message(ReplyMessage response) {
+            ready = response instanceof ReplyMessage.ModelReadyState is && is.ready();
+            response.release();
         }
 
         @Override
-        void failed(OipException failure) {
-            if (failure.code() == ErrorCode.NOT_FOUND || unreachable(failure)) {
-                note(false);
+        public void complete() {
+            end(ready);
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            boolean denied = failure.code() == ErrorCode.NOT_FOUND || UpstreamFailures.isUnreachable(failure);
+            end(denied ? false : null);
+        }
+
+        /** @param result null if the response says nothing about the model, or there is none */
+        private void end(@Nullable Boolean result) {
+            if (!ended) {
+                ended = true;
+                if (result != null) {
+                    note(result);
+                }
+                then.run();
             }
-            ended.run();
         }
     }
 }

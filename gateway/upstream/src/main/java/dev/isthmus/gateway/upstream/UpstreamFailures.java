@@ -21,6 +21,11 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final long MILLISECOND = TimeUnit.MILLISECONDS.toNanos(1);
 
+    /** Whether the failure means that the server cannot be reached, so that no model is ready on it. */
+    public static boolean isUnreachable(OipException failure) {
+        return failure.code() == ErrorCode.UNAVAILABLE || failure.code() == ErrorCode.DEADLINE_EXCEEDED;
+    }
+
     /** No connection could be established. */
     public OipException unreachable(@Nullable Throwable cause) {
         String what = ownProcess() ? "has no process at the moment: it is being started" : "is not reachable";

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.fleet;
+package dev.isthmus.gateway.catalogue;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
@@ -21,7 +21,7 @@ import java.util.function.LongSupplier;
  * @param <K> what is looked up
  * @param <V> what is found
  */
-public final class SharedLookups<K, V> {
+final class SharedLookups<K, V> {
     /** Cached results. */
     static final int MAX_ENTRIES = 10_000;
     /** Concurrent look-ups. */
@@ -33,7 +33,7 @@ public final class SharedLookups<K, V> {
     private final Map<K, List<Consumer<LookupResult<V>>>> inFlight = new HashMap<>();
 
     /** The result of a look-up. */
-    public sealed interface LookupResult<V> {
+    sealed interface LookupResult<V> {
 
         /** How long the result may be cached. */
         Duration keep();
@@ -44,11 +44,11 @@ public final class SharedLookups<K, V> {
     }
 
     /** Performs a look-up and reports its result exactly once. */
-    public interface Lookup<V> {
+    interface Lookup<V> {
         void begin(Consumer<LookupResult<V>> found);
     }
 
-    public SharedLookups(LongSupplier nanoTime) {
+    SharedLookups(LongSupplier nanoTime) {
         known = Caffeine.newBuilder()
                 .maximumSize(MAX_ENTRIES)
                 .expireAfter(Expiry.<K, LookupResult<V>>writing((key, found) -> found.keep()))
@@ -58,12 +58,12 @@ public final class SharedLookups<K, V> {
     }
 
     /** The cached result; on any thread. */
-    public Optional<LookupResult<V>> known(K key) {
+    Optional<LookupResult<V>> known(K key) {
         return Optional.ofNullable(known.getIfPresent(key));
     }
 
     /** Performs the look-up, or joins one in progress. */
-    public void lookUp(K key, Lookup<V> lookup, Consumer<LookupResult<V>> then) {
+    void lookUp(K key, Lookup<V> lookup, Consumer<LookupResult<V>> then) {
         List<Consumer<LookupResult<V>>> waiters = inFlight.get(key);
         if (waiters != null && waiters.size() < MAX_WAITERS) {
             waiters.add(then);
@@ -87,20 +87,20 @@ public final class SharedLookups<K, V> {
     }
 
     /** Caches a result that was found by other means. */
-    public void put(K key, LookupResult<V> found) {
+    void put(K key, LookupResult<V> found) {
         if (found.keep().isPositive()) {
             known.put(key, found);
         }
     }
 
     /** What was asked before has changed: look-ups in progress are neither joined nor cached. On the loop. */
-    public void outdated() {
+    void outdated() {
         inFlight.clear();
         forgetAll();
     }
 
     /** Drops all cached results. */
-    public void forgetAll() {
+    void forgetAll() {
         known.invalidateAll();
     }
 }

@@ -1,11 +1,11 @@
-package dev.isthmus.gateway.fleet;
+package dev.isthmus.gateway.catalogue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.fleet.OnDemandChecks.CheckResults;
-import dev.isthmus.gateway.fleet.OnDemandChecks.ModelOnServer;
-import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
+import dev.isthmus.gateway.catalogue.OnDemandChecks.CheckResults;
+import dev.isthmus.gateway.catalogue.OnDemandChecks.ModelOnServer;
+import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
 import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -29,7 +29,13 @@ class OnDemandChecksTest {
     private final List<String> failed = new ArrayList<>();
     private final List<LookupResult<CheckResults>> results = new ArrayList<>();
     private final OnDemandChecks checks = new OnDemandChecks(
-            new EmbeddedChannel().eventLoop(), UnpooledByteBufAllocator.DEFAULT, now::get, failed::add);
+            new CatalogueRequests(
+                    new EmbeddedChannel().eventLoop(),
+                    UnpooledByteBufAllocator.DEFAULT,
+                    (upstream, what) -> failed.add(upstream),
+                    (call, server, reply) -> {},
+                    1),
+            now::get);
 
     private void ask(FakeUpstream... servers) {
         checks.check(

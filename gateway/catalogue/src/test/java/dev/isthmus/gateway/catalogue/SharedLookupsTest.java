@@ -1,8 +1,8 @@
-package dev.isthmus.gateway.fleet;
+package dev.isthmus.gateway.catalogue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
+import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
 import dev.isthmus.oip.ErrorCode;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -5,7 +5,6 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.time.Duration;
@@ -34,7 +33,6 @@ record AttemptResources(
         LongSupplier nanoTime,
         RandomGenerator random) {
     private static final long BASE_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
-    private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
     /** The timeout of one attempt; {@link Long#MAX_VALUE} if only the call's timeout applies. */
     long attemptTimeoutNanos() {
@@ -65,20 +63,15 @@ record AttemptResources(
 
     /** The failure of a call if no server is available. */
     OipException noServer() {
-        return rejected(ClusterMetrics.Rejection.NO_SERVER, "has no available server");
+        return metrics.rejected(
+                ClusterMetrics.Rejection.NO_SERVER, "has no available server", ClusterMetrics.RETRY_AFTER);
     }
 
     /** The failure of a call if all servers have as many calls as their adaptive limits allow. */
     OipException noRoom() {
-        return rejected(
+        return metrics.rejected(
                 ClusterMetrics.Rejection.ADAPTIVE_LIMIT,
-                "has no server below its adaptive limit of concurrent calls (adaptive_concurrency)");
-    }
-
-    private OipException rejected(ClusterMetrics.Rejection reason, String what) {
-        metrics.rejected(reason);
-        return OipException.refused(
-                        ErrorCode.UNAVAILABLE, "upstream '" + failures.upstream() + "' " + what, RETRY_AFTER)
-                .confidential();
+                "has no server below its adaptive limit of concurrent calls (adaptive_concurrency)",
+                ClusterMetrics.RETRY_AFTER);
     }
 }

@@ -5,7 +5,7 @@ import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.fleet.QueueMeters.QueueRefusal;
+import dev.isthmus.gateway.fleet.ClusterMetrics.QueueRefusal;
 import dev.isthmus.gateway.net.ClientNetwork;
 import dev.isthmus.gateway.queue.CallerCounts;
 import dev.isthmus.gateway.queue.FairQueue;
@@ -31,14 +31,13 @@ import org.jspecify.annotations.Nullable;
  * is free before it is asked whether calls wait.
  */
 final class CallQueue {
-    private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
     /** The caller of calls that the gateway makes itself, or whose client is not known. */
     private static final Object NOBODY = new Object();
 
     private final QueueConfig settings;
     private final CircuitBreakers places;
     private final AttemptResources shared;
-    private final QueueMeters meters;
+    private final ClusterMetrics.QueueMeters meters;
     private final CallerCounts underWay = new CallerCounts();
     /** The changes of what follows are guarded by this object. */
     private final FairQueue<WaitingCall> waiting;
@@ -55,7 +54,7 @@ final class CallQueue {
         this.places = places;
         this.shared = shared;
         this.waiting = new FairQueue<>(settings.shares());
-        this.meters = shared.metrics().of(this);
+        this.meters = shared.metrics().new QueueMeters(this);
         places.whenReleased(this::released);
     }
 
@@ -195,21 +194,21 @@ final class CallQueue {
             return refused(
                     QueueRefusal.TOO_LATE,
                     "would start the call after its deadline or max_wait",
-                    Duration.ofNanos(Math.max(expected, RETRY_AFTER.toNanos())));
+                    Duration.ofNanos(Math.max(expected, ClusterMetrics.RETRY_AFTER.toNanos())));
         }
         if (waiting.waitingOf(caller) >= settings.maxWaitingPerCaller()) {
             return refused(
                     QueueRefusal.CALLER_FULL,
                     "has too many waiting calls of this caller (limit " + settings.maxWaitingPerCaller() + ")",
-                    RETRY_AFTER);
+                    ClusterMetrics.RETRY_AFTER);
         }
         if (waiting.size() >= settings.maxWaiting()) {
             WaitingCall displaced = waiting.displaceFor(caller, weight);
             if (displaced == null) {
-                return refused(QueueRefusal.FULL, tooMany(), RETRY_AFTER);
+                return refused(QueueRefusal.FULL, tooMany(), ClusterMetrics.RETRY_AFTER);
             }
             displaced.entry(null);
-            displaced.refuse(refused(QueueRefusal.DISPLACED, tooMany(), RETRY_AFTER));
+            displaced.refuse(refused(QueueRefusal.DISPLACED, tooMany(), ClusterMetrics.RETRY_AFTER));
         }
         enter(waiter, weight);
         return null;
@@ -221,9 +220,7 @@ final class CallQueue {
 
     private OipException refused(QueueRefusal reason, String what, Duration retryAfter) {
         meters.refused(reason);
-        String upstream = "upstream '" + shared.failures().upstream() + "' ";
-        return OipException.refused(ErrorCode.UNAVAILABLE, upstream + what, retryAfter)
-                .confidential();
+        return shared.metrics().refusal(what, retryAfter);
     }
 
     private void enter(WaitingCall waiter, int weight) {
@@ -344,7 +341,7 @@ final class CallQueue {
         return refused(
                 QueueRefusal.TIMEOUT,
                 "had no place for the call within " + Units.written(settings.maxWait()),
-                RETRY_AFTER);
+                ClusterMetrics.RETRY_AFTER);
     }
 
     /** Fails all waiting calls, and those that come. */

@@ -28,7 +28,6 @@ import org.slf4j.spi.LoggingEventBuilder;
 final class CircuitBreakers {
     private static final Logger LOG = LoggerFactory.getLogger(CircuitBreakers.class);
     private static final int HALF_OPEN_CALLS = 10;
-    private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
     private final String upstream;
     private final int maxRequests;
@@ -107,8 +106,10 @@ final class CircuitBreakers {
      */
     CallPermit acquire(boolean endless) {
         if (!takePlace()) {
-            metrics.rejected(ClusterMetrics.Rejection.BULKHEAD);
-            throw refused("has too many concurrent calls (limit " + maxRequests + ")", RETRY_AFTER);
+            throw metrics.rejected(
+                    ClusterMetrics.Rejection.BULKHEAD,
+                    "has too many concurrent calls (limit " + maxRequests + ")",
+                    ClusterMetrics.RETRY_AFTER);
         }
         return admit(endless, () -> {});
     }
@@ -144,9 +145,11 @@ final class CircuitBreakers {
     CallPermit admit(boolean endless, Runnable ended) {
         if (breaking() && !breaker.tryAcquirePermission()) {
             release(ended);
-            metrics.rejected(ClusterMetrics.Rejection.BREAKER);
             Duration wait = untilTrial();
-            throw refused("rejects calls for " + Math.max(1, wait.toSeconds()) + " s (circuit breaker open)", wait);
+            throw metrics.rejected(
+                    ClusterMetrics.Rejection.BREAKER,
+                    "rejects calls for " + Math.max(1, wait.toSeconds()) + " s (circuit breaker open)",
+                    wait);
         }
         boolean halfOpen = breaker.getState() == CircuitBreaker.State.HALF_OPEN;
         if (halfOpen && endless) {
@@ -166,12 +169,9 @@ final class CircuitBreakers {
 
     private Duration untilTrial() {
         Duration left = settings.open().minusMillis(clock.millis() - openedMillis);
-        return breaker.getState() == CircuitBreaker.State.OPEN && left.isPositive() ? left : RETRY_AFTER;
-    }
-
-    private OipException refused(String what, Duration wait) {
-        return OipException.refused(ErrorCode.UNAVAILABLE, "upstream '" + upstream + "' " + what, wait)
-                .confidential();
+        return breaker.getState() == CircuitBreaker.State.OPEN && left.isPositive()
+                ? left
+                : ClusterMetrics.RETRY_AFTER;
     }
 
     /** The breaker's state as a gauge: 0 closed, 1 half-open, 2 open. */

@@ -1,11 +1,14 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.fleet.HedgePolicy.HedgeEvent;
 import dev.isthmus.gateway.metrics.ExemplarSpan;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.settings.Hedging;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -16,6 +19,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +35,20 @@ final class ClusterMetrics implements AutoCloseable {
         QUEUE
     }
 
+    /** Why a call does not wait, or no longer. */
+    enum QueueRefusal {
+        /** The caller has as many waiting calls as it may have. */
+        CALLER_FULL,
+        /** It gave way to a caller with fewer waiting calls. */
+        DISPLACED,
+        /** As many calls wait as may. */
+        FULL,
+        /** It waited until the time was over. */
+        TIMEOUT,
+        /** It would have waited longer than its time. */
+        TOO_LATE
+    }
+
     /** The states of the circuit breaker, in the order of their numbers. */
     enum BreakerState {
         CLOSED,
@@ -38,11 +56,15 @@ final class ClusterMetrics implements AutoCloseable {
         OPEN
     }
 
+    /** When a call that is not admitted may be tried again, unless more is known. */
+    static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
     private static final Duration[] BUCKETS =
             List.of(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 60_000).stream()
                     .map(Duration::ofMillis)
                     .toArray(Duration[]::new);
 
+    private final String name;
     private final Tags upstream;
     private final ReplaceableMeters meters;
     private final Map<CallOutcome, Timer> requests = new EnumMap<>(CallOutcome.class);
@@ -52,6 +74,7 @@ final class ClusterMetrics implements AutoCloseable {
     private final Counter exhausted;
 
     ClusterMetrics(String upstream, MeterRegistry registry) {
+        this.name = upstream;
         this.meters = new ReplaceableMeters(registry);
         this.upstream = Tags.of("upstream", upstream);
         for (CallOutcome outcome : CallOutcome.values()) {
@@ -78,21 +101,27 @@ final class ClusterMetrics implements AutoCloseable {
     }
 
     private Timer timer(CallOutcome outcome) {
-        return meters.add(Timer.builder("isthmus.upstream.requests")
-                .description(
-                        "Attempts at a server, requests within streams included, to the first response or the failure; 0 if"
-                                + " the request was never complete. " + CallOutcome.LABELS)
-                .tags(upstream.and("outcome", outcome.label()))
+        return timer(
+                "isthmus.upstream.requests",
+                "Attempts at a server, requests within streams included, to the first response or the failure; 0 if the"
+                        + " request was never complete. " + CallOutcome.LABELS,
+                upstream.and("outcome", outcome.label()));
+    }
+
+    private Timer timer(String meter, String what, Tags tags) {
+        return meters.add(Timer.builder(meter)
+                .description(what)
+                .tags(tags)
                 .serviceLevelObjectives(BUCKETS)::register);
     }
 
     /** One counter for each value, which is the value of the tag. */
-    private <E extends Enum<E>> Map<E, Counter> counters(Class<E> values, String name, String what, String tag) {
+    private <E extends Enum<E>> Map<E, Counter> counters(Class<E> values, String meter, String what, String tag) {
         Map<E, Counter> counters = new EnumMap<>(values);
         for (E value : values.getEnumConstants()) {
             Tags tags = upstream.and(tag, value.name().toLowerCase(Locale.ROOT));
             counters.put(
-                    value, meters.add(Counter.builder(name).description(what).tags(tags)::register));
+                    value, meters.add(Counter.builder(meter).description(what).tags(tags)::register));
         }
         return counters;
     }
@@ -119,12 +148,45 @@ final class ClusterMetrics implements AutoCloseable {
 
     /** The policy of hedging, with its counters. */
     HedgePolicy hedging(Hedging settings, Retry retry, LongSupplier nanoTime) {
-        return new HedgePolicy(settings, retry.maxBody(), nanoTime, new HedgeMeters(upstream, meters));
+        Map<HedgeEvent, Counter> events = counters(
+                HedgeEvent.class,
+                "isthmus.upstream.hedges",
+                "Calls that took longer than most of their model (hedging). sent: also sent to a second server; won: which"
+                        + " answered first; budget_exhausted, no_server: not sent",
+                "event");
+        return new HedgePolicy(settings, retry.maxBody(), nanoTime, event -> increment(events.get(event)));
     }
 
-    /** The meters of a queue. */
-    QueueMeters of(CallQueue queue) {
-        return new QueueMeters(upstream, meters, queue, () -> rejected(Rejection.QUEUE));
+    /** What becomes of calls that must wait for the cluster. */
+    final class QueueMeters {
+        private final Timer waits = timer(
+                "isthmus.upstream.queue.wait",
+                "How long calls waited that were then sent (queue); calls that did not wait do not count",
+                upstream);
+        private final Map<QueueRefusal, Counter> refusals = counters(
+                QueueRefusal.class,
+                "isthmus.upstream.queue.refused",
+                "Calls that were refused in place of waiting, or of waiting longer (queue). caller_full:"
+                        + " max_waiting_per_caller; full: max_waiting; displaced: gave way to a caller with fewer waiting"
+                        + " calls; too_late: would have waited longer than max_wait or the deadline; timeout: has waited"
+                        + " that long",
+                "reason");
+
+        QueueMeters(CallQueue queue) {
+            meters.add(Gauge.builder("isthmus.upstream.queue.waiting", queue, CallQueue::size)
+                    .description("Calls that wait for the upstream (queue)")
+                    .tags(upstream)::register);
+        }
+
+        void waited(long nanos) {
+            waits.record(nanos, TimeUnit.NANOSECONDS);
+        }
+
+        /** Counts a refusal, which is one of the upstream's. */
+        void refused(QueueRefusal reason) {
+            increment(refusals.get(reason));
+            increment(rejections.get(Rejection.QUEUE));
+        }
     }
 
     void breakerChanged(BreakerState state) {
@@ -142,8 +204,16 @@ final class ClusterMetrics implements AutoCloseable {
         increment(retries.get(reason));
     }
 
-    void rejected(Rejection reason) {
+    /** Counts a call that is not admitted, and returns its failure. */
+    OipException rejected(Rejection reason, String what, Duration retryAfter) {
         increment(rejections.get(reason));
+        return refusal(what, retryAfter);
+    }
+
+    /** The failure of a call that is not admitted: "upstream 'name' " followed by {@code what}. */
+    OipException refusal(String what, Duration retryAfter) {
+        return OipException.refused(ErrorCode.UNAVAILABLE, "upstream '" + name + "' " + what, retryAfter)
+                .confidential();
     }
 
     void budgetExhausted() {

@@ -6,25 +6,38 @@ import dev.isthmus.gateway.settings.Hedging;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamRequest.RepeatSafety;
 import dev.isthmus.oip.ModelRef;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /** Which calls of a cluster are sent to a second server while the first one has not answered, and when. Thread-safe. */
 final class HedgePolicy {
+    /** What becomes of a late call. */
+    enum HedgeEvent {
+        /** A second attempt was sent. */
+        SENT,
+        /** The second attempt was answered first. */
+        WON,
+        /** The budget did not allow a second attempt. */
+        BUDGET_EXHAUSTED,
+        /** No other server could take the call. */
+        NO_SERVER
+    }
+
     private final HedgeDelays delays;
     private final RetryBudget budget;
     private final int maxBody;
-    private final HedgeMeters meters;
+    private final Consumer<HedgeEvent> counter;
 
     /** @param maxBody as {@link #kept()} */
-    HedgePolicy(Hedging settings, int maxBody, LongSupplier nanoTime, HedgeMeters meters) {
+    HedgePolicy(Hedging settings, int maxBody, LongSupplier nanoTime, Consumer<HedgeEvent> counter) {
         this.delays = new HedgeDelays(settings, nanoTime);
         this.budget = new RetryBudget(settings.budget(), nanoTime);
         this.maxBody = maxBody;
-        this.meters = meters;
+        this.counter = counter;
     }
 
-    HedgeMeters meters() {
-        return meters;
+    void count(HedgeEvent event) {
+        counter.accept(event);
     }
 
     /** The largest request that is kept for a second attempt, in bytes. */

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.fleet.HedgeMeters.HedgeEvent;
+import dev.isthmus.gateway.fleet.HedgePolicy.HedgeEvent;
 import dev.isthmus.oip.ModelRef;
 import java.util.Collection;
 import java.util.concurrent.Future;
@@ -43,7 +43,7 @@ final class HedgedAttempts {
         HedgeEvent event = other == null || tried.contains(other)
                 ? HedgeEvent.NO_SERVER
                 : policy.take() ? HedgeEvent.SENT : HedgeEvent.BUDGET_EXHAUSTED;
-        policy.meters().count(event);
+        policy.count(event);
         return event == HedgeEvent.SENT;
     }
 
@@ -91,7 +91,7 @@ final class HedgedAttempts {
         loser.cancel();
         policy.measure(model, loser.latencyNanos());
         if (won) {
-            policy.meters().count(HedgeEvent.WON);
+            policy.count(HedgeEvent.WON);
         }
     }
 

@@ -1,9 +1,14 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
+import dev.isthmus.gateway.settings.AdaptiveConcurrency;
+import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.ServerAddress;
+import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
@@ -12,26 +17,60 @@ import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Tags;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** The servers of a cluster, and the choice among them. Thread-safe. */
+/**
+ * The servers of a cluster, and the choice among them. Servers that remain keep their state; servers that leave are closed
+ * when their calls have ended. Written under its lock, read without.
+ */
 public final class ReplicaSet implements AutoCloseable {
+    /** Longer than the time between choosing a server and the start of the call. */
+    private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private static final Duration QUEUE_INTERVAL = Duration.ofMillis(500);
+
+    /** Each costs memory and health checks, and discovery may find any number. */
+    static final int MAX_SERVERS = 1000;
+
+    private static final Logger LOG = LoggerFactory.getLogger(ReplicaSet.class);
+
     private final String upstream;
-    private final ReplicaMembership membership;
+    private final UpstreamConfig config;
+    private final Function<DiscoveredServer, Upstream> factory;
+    private final Supplier<Set<ModelRef>> models;
     private final ReplicaSelection selection;
     private final Balancer balancer;
     private final boolean adaptive;
     private final ClusterResources resources;
+    private final Object ejectionLock = new Object();
+    /** Incremented after each change of what decides whether a server is eligible. */
+    private final AtomicLong changes = new AtomicLong();
+
+    private final Set<WatchedAddress> leaving = new HashSet<>();
+    private Map<Endpoint, WatchedAddress> members = Map.of();
+    private volatile List<Replica> replicas = List.of();
+    private boolean closed;
     /** Servers by their addresses; guarded by this. */
     private List<DiscoveredServer> literals = List.of();
     /** Servers found by their names; guarded by this. */
@@ -54,8 +93,9 @@ public final class ReplicaSet implements AutoCloseable {
             Supplier<Set<ModelRef>> models,
             ClusterResources resources) {
         this.upstream = upstream;
-        AtomicLong changes = new AtomicLong();
-        this.membership = new ReplicaMembership(upstream, config, factory, models, resources, changes);
+        this.config = config;
+        this.factory = factory;
+        this.models = models;
         this.selection = new ReplicaSelection(config.outliers().panicThreshold(), resources.random(), changes);
         this.balancer = Balancer.of(config.balance().policy(), resources.random());
         this.adaptive = config.adaptiveConcurrency() != null;
@@ -63,7 +103,7 @@ public final class ReplicaSet implements AutoCloseable {
         literals(config.endpoints());
         List<ServerAddress> named = config.withoutLiterals().endpoints();
         registration = named.isEmpty() ? null : resources.discovery().watch(named, config.dnsRefresh(), this::found);
-        outliers = new OutlierDetector(config.outliers().errorRate(), membership::replicas).start(resources);
+        outliers = new OutlierDetector(config.outliers().errorRate(), this::all).start(resources);
         meters = meters();
     }
 
@@ -114,10 +154,70 @@ public final class ReplicaSet implements AutoCloseable {
         update(watching != null && watching.first().isDone());
     }
 
+    /** @param joining whether new servers join others that already serve calls, and so slow-start */
     private void update(boolean joining) {
+        if (closed) {
+            return;
+        }
         List<DiscoveredServer> all = new ArrayList<>(literals);
         all.addAll(found);
-        membership.update(all, joining);
+        Map<Endpoint, WatchedAddress> removed = new HashMap<>(members);
+        Map<Endpoint, WatchedAddress> current = new LinkedHashMap<>();
+        if (all.size() > MAX_SERVERS) {
+            LOG.atWarn()
+                    .addMarker(RepeatingLogEvent.MARKER)
+                    .addKeyValue("upstream", upstream)
+                    .log(
+                            "upstream '{}': at most {} servers are expected, found {}; the others get no calls",
+                            upstream,
+                            MAX_SERVERS,
+                            all.size());
+        }
+        for (DiscoveredServer each : all.subList(0, Math.min(all.size(), MAX_SERVERS))) {
+            WatchedAddress existing = removed.remove(each.address());
+            if (existing != null) {
+                current.put(each.address(), existing);
+            } else {
+                current.computeIfAbsent(each.address(), address -> open(each, joining));
+            }
+        }
+        members = current;
+        replicas = current.values().stream().map(WatchedAddress::replica).toList();
+        removed.values().forEach(this::leave);
+    }
+
+    private WatchedAddress open(DiscoveredServer server, boolean joining) {
+        long now = resources.nanoTime().getAsLong();
+        var window = config.balance().slowStart();
+        AdaptiveConcurrency limit = config.adaptiveConcurrency();
+        Replica replica = new Replica(
+                server.address().authority(),
+                factory.apply(server),
+                resources.nanoTime(),
+                new Ejection(config.outliers(), ejectionLock, this::canEject),
+                joining ? SlowStart.joining(window, now) : SlowStart.full(window, now),
+                limit == null ? null : new AdaptiveLimit(limit, resources.nanoTime(), resources.random()),
+                changes);
+        boolean queue = config.balance().policy() == BalancePolicy.QUEUE_AWARE;
+        HealthChecker checker = new HealthChecker(upstream, replica, config.checks(), models, resources);
+        checker.start();
+        var queueProbe = new PeriodicProbe(QUEUE_INTERVAL, resources, probe -> readQueue(replica, server, probe));
+        if (queue) {
+            queueProbe.start();
+        }
+        var endpoint = new EndpointMeters(resources.meters(), upstream, replica, resources.nanoTime(), queue);
+        return new WatchedAddress(replica, checker, queueProbe, endpoint);
+    }
+
+    private void readQueue(Replica replica, DiscoveredServer at, PeriodicProbe probe) {
+        long sentBefore = replica.load().sent();
+        Endpoint metrics = new Endpoint(at.address().host(), config.balance().metricsPort());
+        resources.pending().read(metrics, at.authority(), pending -> {
+            if (pending != QueueDepthSource.UNKNOWN) {
+                replica.load().read(pending, sentBefore, resources.nanoTime().getAsLong());
+            }
+            probe.completed();
+        });
     }
 
     /**
@@ -132,8 +232,9 @@ public final class ReplicaSet implements AutoCloseable {
         return resources;
     }
 
+    /** The current servers; a new list when they change. */
     List<Replica> all() {
-        return membership.replicas();
+        return replicas;
     }
 
     /** The servers and their current state. */
@@ -159,10 +260,51 @@ public final class ReplicaSet implements AutoCloseable {
      * Checks the models of this name on all servers now: they were loaded or unloaded.
      *
      * @return completes when the results are published
-     * @throws java.util.concurrent.RejectedExecutionException if the gateway is shutting down
+     * @throws RejectedExecutionException if the gateway is shutting down
      */
     CompletableFuture<Void> recheck(String model) {
-        return membership.recheck(model);
+        return CompletableFuture.allOf(checkers(replica -> true)
+                .map(checker -> CompletableFuture.supplyAsync(() -> checker.recheck(model), resources.loop())
+                        .thenCompose(checked -> checked))
+                .toArray(CompletableFuture<?>[]::new));
+    }
+
+    private synchronized Stream<HealthChecker> checkers(Predicate<Replica> of) {
+        return members.values().stream()
+                .filter(member -> of.test(member.replica()))
+                .map(WatchedAddress::checker);
+    }
+
+    private boolean canEject() {
+        return Ejection.mayEject(
+                replicas, config.outliers(), resources.nanoTime().getAsLong());
+    }
+
+    private void leave(WatchedAddress member) {
+        leaving.add(member);
+        member.forget();
+        closeWhenIdle(
+                member, resources.nanoTime().getAsLong() + config.timeout().toNanos());
+    }
+
+    /** Calls that outlast the configured timeout, as streams may, end when the server is closed. */
+    private void closeWhenIdle(WatchedAddress member, long deadline) {
+        try {
+            resources.loop().schedule(() -> closeIfIdle(member, deadline), GRACE_NANOS, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            // The gateway is shutting down.
+            member.close();
+        }
+    }
+
+    private synchronized void closeIfIdle(WatchedAddress member, long deadline) {
+        boolean late = resources.nanoTime().getAsLong() - deadline >= 0;
+        if (late || member.replica().activeRequests() == 0) {
+            leaving.remove(member);
+            member.close();
+        } else {
+            closeWhenIdle(member, deadline);
+        }
     }
 
     /** A server has answered a request for this model with a failure: if it says that it is gone, it is checked now. */
@@ -170,7 +312,16 @@ public final class ReplicaSet implements AutoCloseable {
         if (denied(failure)
                 && !replica.readiness().models().isEmpty()
                 && replica.readiness().mayServe(model)) {
-            membership.suspect(replica, model.name());
+            suspect(replica, model.name());
+        }
+    }
+
+    private void suspect(Replica server, String model) {
+        try {
+            checkers(replica -> replica == server)
+                    .forEach(checker -> resources.loop().execute(() -> checker.suspect(model)));
+        } catch (RejectedExecutionException closing) {
+            LOG.debug("the gateway is shutting down");
         }
     }
 
@@ -249,6 +400,26 @@ public final class ReplicaSet implements AutoCloseable {
         if (registration != null) {
             registration.close();
         }
-        membership.close();
+        synchronized (this) {
+            closed = true;
+            members.values().forEach(WatchedAddress::forget);
+            members.values().forEach(WatchedAddress::close);
+            leaving.forEach(WatchedAddress::close);
+            members = Map.of();
+            leaving.clear();
+        }
+    }
+
+    private record WatchedAddress(Replica replica, HealthChecker checker, PeriodicProbe queue, EndpointMeters meters) {
+
+        void forget() {
+            checker.close();
+            queue.close();
+            meters.close();
+        }
+
+        void close() {
+            replica.server().close();
+        }
     }
 }

@@ -91,10 +91,10 @@ class ReplicaMembershipTest {
     @Test
     void moreServersThanTheLimit_areLeftOut() {
         try (ReplicaSet set = start(BalancePolicy.ROUND_ROBIN, NAME)) {
-            find(IntStream.rangeClosed(0, ReplicaMembership.MAX_SERVERS)
+            find(IntStream.rangeClosed(0, ReplicaSet.MAX_SERVERS)
                     .mapToObj(i -> new Endpoint("10.1." + i / 256 + "." + i % 256, 8001))
                     .toArray(Endpoint[]::new));
-            assertThat(set.all()).hasSize(ReplicaMembership.MAX_SERVERS);
+            assertThat(set.all()).hasSize(ReplicaSet.MAX_SERVERS);
         }
     }
 

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
@@ -9,17 +10,21 @@ import dev.isthmus.gateway.fleet.ClusterMetrics.QueueRefusal;
 import dev.isthmus.gateway.net.ClientNetwork;
 import dev.isthmus.gateway.queue.CallerCounts;
 import dev.isthmus.gateway.queue.FairQueue;
+import dev.isthmus.gateway.queue.QueuedEntry;
 import dev.isthmus.gateway.queue.WaitEstimate;
 import dev.isthmus.gateway.settings.QueueConfig;
 import dev.isthmus.gateway.settings.Units;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import dev.isthmus.oip.OipException;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -147,7 +152,7 @@ final class CallQueue {
         if (call.hasDeadline()) {
             nanos = Math.min(nanos, call.deadlineNanos() - now);
         }
-        WaitingCall waiter = new WaitingCall(this, call, request, caller, client, now, rank(call.context(), now));
+        WaitingCall waiter = new WaitingCall(call, request, caller, client, now);
         OipException refused = add(waiter, nanos);
         if (refused != null) {
             return Upstream.refuse(request, refused, client);
@@ -186,10 +191,10 @@ final class CallQueue {
         if (closed) {
             return shared.failures().closed();
         }
-        Object caller = waiter.caller();
-        int weight = weight(waiter.call());
+        Object caller = waiter.caller;
+        int weight = weight(waiter.call);
         long expected =
-                estimate.nanos(waiting.ahead(caller, weight, waiter.model().name()));
+                estimate.nanos(waiting.ahead(caller, weight, waiter.request.model().name()));
         if (nanos <= 0 || (!waiting.isEmpty() && expected > nanos)) {
             return refused(
                     QueueRefusal.TOO_LATE,
@@ -203,19 +208,16 @@ final class CallQueue {
                     ClusterMetrics.RETRY_AFTER);
         }
         if (waiting.size() >= settings.maxWaiting()) {
+            String tooMany = "has too many waiting calls (limit " + settings.maxWaiting() + ")";
             WaitingCall displaced = waiting.displaceFor(caller, weight);
             if (displaced == null) {
-                return refused(QueueRefusal.FULL, tooMany(), ClusterMetrics.RETRY_AFTER);
+                return refused(QueueRefusal.FULL, tooMany, ClusterMetrics.RETRY_AFTER);
             }
-            displaced.entry(null);
-            displaced.refuse(refused(QueueRefusal.DISPLACED, tooMany(), ClusterMetrics.RETRY_AFTER));
+            displaced.entry = null;
+            displaced.refuse(refused(QueueRefusal.DISPLACED, tooMany, ClusterMetrics.RETRY_AFTER));
         }
         enter(waiter, weight);
         return null;
-    }
-
-    private String tooMany() {
-        return "has too many waiting calls (limit " + settings.maxWaiting() + ")";
     }
 
     private OipException refused(QueueRefusal reason, String what, Duration retryAfter) {
@@ -227,7 +229,7 @@ final class CallQueue {
         if (waiting.isEmpty()) {
             estimate.began(shared.nanoTime().getAsLong());
         }
-        waiter.entry(waiting.add(waiter, waiter.caller(), weight, waiter.model().name(), waiter.rank()));
+        waiter.entry = waiting.add(waiter, waiter.caller, weight, waiter.request.model().name(), waiter.rank);
         size = waiting.size();
     }
 
@@ -255,10 +257,10 @@ final class CallQueue {
             places.giveBack();
             return null;
         }
-        next.entry(null);
+        next.entry = null;
         size = waiting.size();
         starting++;
-        began(next.caller());
+        began(next.caller);
         estimate.taken(shared.nanoTime().getAsLong());
         return next;
     }
@@ -270,8 +272,8 @@ final class CallQueue {
 
     private boolean startable(WaitingCall next) {
         // It has a place already.
-        return mayTake(next.caller(), freePlaces() + 1, shared.replicas().room() - starting)
-                && (noServer() || shared.replicas().pickWithRoom(next.call(), next.model(), List.of()) != null);
+        return mayTake(next.caller, freePlaces() + 1, shared.replicas().room() - starting)
+                && (noServer() || shared.replicas().pickWithRoom(next.call, next.request.model(), List.of()) != null);
     }
 
     /**
@@ -281,30 +283,26 @@ final class CallQueue {
      */
     @Nullable
     Subscription send(WaitingCall next) {
-        Replica first = shared.replicas().pickWithRoom(next.call(), next.model(), List.of());
+        Replica first = shared.replicas().pickWithRoom(next.call, next.request.model(), List.of());
         if (first == null && !noServer()) {
             giveBack(next, true);
             return null;
         }
-        meters.waited(shared.nanoTime().getAsLong() - next.since());
+        meters.waited(shared.nanoTime().getAsLong() - next.since);
         try {
-            return begin(next.call(), next.request(), next.client(), next.caller(), first);
+            return begin(next.call, next.request, next.client, next.caller, first);
         } finally {
-            started();
+            synchronized (this) {
+                starting--;
+            }
+            released();
         }
-    }
-
-    private void started() {
-        synchronized (this) {
-            starting--;
-        }
-        released();
     }
 
     /** The place of a call that was taken from the queue. */
     private synchronized void takeBack(WaitingCall next) {
         starting--;
-        ended(next.caller());
+        ended(next.caller);
         places.giveBack();
     }
 
@@ -315,7 +313,7 @@ final class CallQueue {
             if (waits && closed) {
                 next.refuse(shared.failures().closed());
             } else if (waits) {
-                enter(next, weight(next.call()));
+                enter(next, weight(next.call));
             }
         }
         released();
@@ -323,15 +321,15 @@ final class CallQueue {
 
     /** Removes a call; false if it was taken. */
     synchronized boolean remove(WaitingCall waiter) {
-        boolean removed = waiter.entry() != null && waiting.remove(waiter.entry());
-        waiter.entry(null);
+        boolean removed = waiter.entry != null && waiting.remove(waiter.entry);
+        waiter.entry = null;
         size = waiting.size();
         return removed;
     }
 
     /** The failure of a call that has waited as long as it may. */
     OipException expired(WaitingCall waiter) {
-        Call call = waiter.call();
+        Call call = waiter.call;
         if (call.hasDeadline() && call.deadlineNanos() - shared.nanoTime().getAsLong() <= 0) {
             meters.refused(QueueRefusal.TIMEOUT);
             String what =
@@ -350,9 +348,133 @@ final class CallQueue {
         synchronized (this) {
             closed = true;
             all = waiting.drain();
-            all.forEach(waiter -> waiter.entry(null));
+            all.forEach(waiter -> waiter.entry = null);
             size = 0;
         }
         all.forEach(waiter -> waiter.refuse(shared.failures().closed()));
+    }
+
+    /**
+     * A call that waits in the queue, and then is one to the cluster. It holds its request until then. Used on the
+     * call's event loop, except for {@link #start} and {@link #refuse}, which anybody calls who has taken it from the queue.
+     */
+    private final class WaitingCall implements Subscription {
+        private final Call call;
+        private final UpstreamRequest request;
+        private final Object caller;
+        private final Reply client;
+        private final long since;
+        /** Among the calls of its caller. */
+        private final long rank;
+        /** Guarded by the queue's lock; null while it is in no queue. */
+        private @Nullable QueuedEntry<WaitingCall> entry;
+
+        private @Nullable Future<?> timer;
+        private @Nullable Subscription sent;
+        private boolean ended;
+
+        /**
+         * A call that is not in the queue yet.
+         *
+         * @param request taken
+         * @param since when the call came
+         */
+        WaitingCall(Call call, UpstreamRequest request, Object caller, Reply client, long since) {
+            this.call = call;
+            this.request = request;
+            this.caller = caller;
+            this.client = client;
+            this.since = since;
+            this.rank = rank(call.context(), since);
+        }
+
+        /** Waits for at most this time. */
+        void await(long nanos) {
+            timer = call.loop().schedule(this::expire, Math.max(0, nanos), TimeUnit.NANOSECONDS);
+        }
+
+        private void expire() {
+            timer = null;
+            if (CallQueue.this.remove(this)) {
+                fail(expired(this));
+            }
+        }
+
+        /** It was taken from the queue, with a place. Returns false, and releases it, if its event loop has ended. */
+        boolean start() {
+            return onLoop(this::send);
+        }
+
+        private boolean onLoop(Runnable task) {
+            try {
+                call.loop().execute(task);
+                return true;
+            } catch (RejectedExecutionException stopped) {
+                // The gateway has ended, and the client's connection with it.
+                request.release();
+                return false;
+            }
+        }
+
+        private void send() {
+            if (ended) {
+                giveBack(this, false);
+                return;
+            }
+            try {
+                sent = CallQueue.this.send(this);
+            } catch (RuntimeException | OutOfMemoryError e) {
+                ended = true;
+                stopTimer();
+                client.fail(CallLog.failureOf(e, call.context()));
+            }
+            if (sent != null) {
+                stopTimer();
+            } else if (timer == null && !ended) {
+                expire();
+            }
+        }
+
+        /** It was taken from the queue, and gets no place. */
+        void refuse(OipException failure) {
+            onLoop(() -> fail(failure));
+        }
+
+        private void fail(OipException failure) {
+            if (!ended) {
+                end();
+                client.fail(failure);
+            }
+        }
+
+        private void end() {
+            ended = true;
+            stopTimer();
+            request.release();
+        }
+
+        private void stopTimer() {
+            if (timer != null) {
+                timer.cancel(false);
+                timer = null;
+            }
+        }
+
+        @Override
+        public void cancel() {
+            if (sent != null) {
+                sent.cancel();
+            } else if (!ended) {
+                end();
+                CallQueue.this.remove(this);
+            }
+        }
+
+        @Override
+        public void onReady() {
+            if (sent != null) {
+                sent.onReady();
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@ import dev.isthmus.gateway.fleet.ClusterMetrics.QueueRefusal;
 import dev.isthmus.gateway.net.ClientNetwork;
 import dev.isthmus.gateway.queue.CallerCounts;
 import dev.isthmus.gateway.queue.FairQueue;
-import dev.isthmus.gateway.queue.QueuedEntry;
+import dev.isthmus.gateway.queue.FairQueue.QueuedEntry;
 import dev.isthmus.gateway.queue.WaitEstimate;
 import dev.isthmus.gateway.settings.QueueConfig;
 import dev.isthmus.gateway.settings.Units;

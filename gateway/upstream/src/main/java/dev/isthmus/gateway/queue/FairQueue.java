@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.TreeSet;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -44,8 +44,8 @@ public final class FairQueue<T> {
     public int waitingOf(Object caller) {
         int waiting = 0;
         for (ModelFlows<T> each : models.values()) {
-            CallerFlow<T> flow = each.of(caller);
-            waiting += flow == null ? 0 : flow.size();
+            CallerFlow<T> flow = each.callers.get(caller);
+            waiting += flow == null ? 0 : flow.entries.size();
         }
         return waiting;
     }
@@ -65,7 +65,7 @@ public final class FairQueue<T> {
             flows = new ModelFlows<>(share, shares.getOrDefault(share, 1));
             models.put(share, flows);
         }
-        CallerFlow<T> flow = flows.of(caller);
+        CallerFlow<T> flow = flows.callers.get(caller);
         QueuedEntry<T> entry =
                 new QueuedEntry<>(value, flow == null ? new CallerFlow<>(caller, weight, flows) : flow, rank, orders++);
         flows.add(entry);
@@ -87,23 +87,23 @@ public final class FairQueue<T> {
         if (entry == null) {
             return null;
         }
-        ModelFlows<T> flows = entry.flow().models();
+        ModelFlows<T> flows = entry.flow.models;
         flows.serve(entry);
         size--;
-        if (flows.size() == 0) {
-            models.remove(flows.share());
+        if (flows.size == 0) {
+            models.remove(flows.share);
             turns.servedLast(flows);
         } else {
             turns.served(flows);
         }
-        return entry.value();
+        return entry.value;
     }
 
     private @Nullable QueuedEntry<T> next(Predicate<T> startable) {
         for (ModelFlows<T> flows : turns.inOrder()) {
-            for (CallerFlow<T> flow : flows.inOrder()) {
-                if (startable.test(flow.first().value())) {
-                    return flow.first();
+            for (CallerFlow<T> flow : flows.turns.inOrder()) {
+                if (startable.test(flow.entries.first().value)) {
+                    return flow.entries.first();
                 }
             }
         }
@@ -112,13 +112,13 @@ public final class FairQueue<T> {
 
     /** Removes a call that has not been taken; false if it was. */
     public boolean remove(QueuedEntry<T> entry) {
-        ModelFlows<T> flows = entry.flow().models();
+        ModelFlows<T> flows = entry.flow.models;
         if (!flows.remove(entry)) {
             return false;
         }
         size--;
-        if (flows.size() == 0) {
-            models.remove(flows.share());
+        if (flows.size == 0) {
+            models.remove(flows.share);
             turns.leave(flows);
         }
         return true;
@@ -133,16 +133,16 @@ public final class FairQueue<T> {
     public @Nullable T displaceFor(Object caller, int weight) {
         CallerFlow<T> longest = null;
         for (ModelFlows<T> each : models.values()) {
-            for (CallerFlow<T> flow : each.inOrder()) {
+            for (CallerFlow<T> flow : each.turns.inOrder()) {
                 longest = longest == null || flow.load() > longest.load() ? flow : longest;
             }
         }
         if (longest == null || longest.load() <= (waitingOf(caller) + 1.0) / weight) {
             return null;
         }
-        QueuedEntry<T> last = longest.last();
+        QueuedEntry<T> last = longest.entries.last();
         remove(last);
-        return last.value();
+        return last.value;
     }
 
     /** How many calls would be taken before one more of this caller; an estimate, for calls of the same rank. */
@@ -153,20 +153,20 @@ public final class FairQueue<T> {
         long total = before;
         int ownShare = shares.getOrDefault(share, 1);
         for (ModelFlows<T> each : models.values()) {
-            if (!Objects.equals(each.share(), share)) {
-                total += Math.min(each.size(), (before + 1) * each.weight() / ownShare);
+            if (!each.share.equals(share)) {
+                total += Math.min(each.size, (before + 1) * each.weight() / ownShare);
             }
         }
         return total;
     }
 
     private static <T> long before(ModelFlows<T> flows, Object caller, int weight) {
-        CallerFlow<T> own = flows.of(caller);
-        long before = own == null ? 0 : own.size();
+        CallerFlow<T> own = flows.callers.get(caller);
+        long before = own == null ? 0 : own.entries.size();
         long total = before;
-        for (CallerFlow<T> flow : flows.inOrder()) {
+        for (CallerFlow<T> flow : flows.turns.inOrder()) {
             if (flow != own) {
-                total += Math.min(flow.size(), (before + 1) * flow.weight() / weight);
+                total += Math.min(flow.entries.size(), (before + 1) * flow.weight() / weight);
             }
         }
         return total;
@@ -179,5 +179,94 @@ public final class FairQueue<T> {
             all.add(next);
         }
         return all;
+    }
+
+    /** The place of a call. */
+    public static final class QueuedEntry<T> {
+        private final T value;
+        private final CallerFlow<T> flow;
+        private final long rank;
+        private final long order;
+
+        private QueuedEntry(T value, CallerFlow<T> flow, long rank, long order) {
+            this.value = value;
+            this.flow = flow;
+            this.rank = rank;
+            this.order = order;
+        }
+
+        /** By rank, which may wrap around; then first come, first served. */
+        private int compare(QueuedEntry<T> other) {
+            int byRank = Long.compare(rank - other.rank, 0);
+            return byRank != 0 ? byRank : Long.compare(order, other.order);
+        }
+    }
+
+    /** What one caller has for one share of the models. Never empty while it is a member. */
+    private static final class CallerFlow<T> extends WeightedTurns.WeightedMember {
+        private final Object caller;
+        private final ModelFlows<T> models;
+        private final TreeSet<QueuedEntry<T>> entries = new TreeSet<>(QueuedEntry::compare);
+
+        CallerFlow(Object caller, int weight, ModelFlows<T> models) {
+            super(weight);
+            this.caller = caller;
+            this.models = models;
+        }
+
+        /** How much it has for its weight. */
+        double load() {
+            return (double) entries.size() / weight();
+        }
+    }
+
+    /** What there is for one share of the models, by caller. Never empty while it is a member. */
+    private static final class ModelFlows<T> extends WeightedTurns.WeightedMember {
+        private final String share;
+        private final Map<Object, CallerFlow<T>> callers = new HashMap<>();
+        private final WeightedTurns<CallerFlow<T>> turns = new WeightedTurns<>();
+        private int size;
+
+        ModelFlows(String share, int weight) {
+            super(weight);
+            this.share = share;
+        }
+
+        void add(QueuedEntry<T> entry) {
+            CallerFlow<T> flow = entry.flow;
+            flow.entries.add(entry);
+            size++;
+            if (flow.entries.size() == 1) {
+                callers.put(flow.caller, flow);
+                turns.join(flow);
+            }
+        }
+
+        /** An entry has its turn. */
+        void serve(QueuedEntry<T> entry) {
+            CallerFlow<T> flow = entry.flow;
+            flow.entries.remove(entry);
+            size--;
+            if (flow.entries.isEmpty()) {
+                callers.remove(flow.caller);
+                turns.servedLast(flow);
+            } else {
+                turns.served(flow);
+            }
+        }
+
+        /** An entry leaves without a turn; false if it is not here. */
+        boolean remove(QueuedEntry<T> entry) {
+            CallerFlow<T> flow = entry.flow;
+            if (!flow.entries.remove(entry)) {
+                return false;
+            }
+            size--;
+            if (flow.entries.isEmpty()) {
+                callers.remove(flow.caller);
+                turns.leave(flow);
+            }
+            return true;
+        }
     }
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.queue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.queue.FairQueue.QueuedEntry;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

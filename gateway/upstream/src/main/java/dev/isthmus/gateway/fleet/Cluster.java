@@ -123,7 +123,7 @@ public final class Cluster implements Upstream {
     @Override
     public long passesFrom() {
         HedgePolicy hedges = shared.hedges();
-        long kept = Math.max(shared.retryPolicy().kept(), hedges == null ? 0 : hedges.kept());
+        long kept = Math.max(shared.retryPolicy().kept(), hedges == null ? 0 : hedges.maxBody());
         return wire == Wire.PROTOBUF ? Math.max(GrpcDeframer.LARGE, kept) : Long.MAX_VALUE;
     }
 

@@ -31,8 +31,8 @@ final class HedgedAttempts {
      * @param hedge runs when the call is late
      */
     void sent(Call call, long remaining, Runnable hedge) {
-        policy.earn();
-        long delay = policy.delayNanos(model);
+        policy.budget().earn();
+        long delay = policy.delays().nanos(model);
         if (delay < remaining) {
             late = call.loop().schedule(hedge, delay, TimeUnit.NANOSECONDS);
         }
@@ -42,8 +42,8 @@ final class HedgedAttempts {
     boolean allows(@Nullable Replica other, Collection<Replica> tried) {
         HedgeEvent event = other == null || tried.contains(other)
                 ? HedgeEvent.NO_SERVER
-                : policy.take() ? HedgeEvent.SENT : HedgeEvent.BUDGET_EXHAUSTED;
-        policy.count(event);
+                : policy.budget().take() ? HedgeEvent.SENT : HedgeEvent.BUDGET_EXHAUSTED;
+        policy.events().accept(event);
         return event == HedgeEvent.SENT;
     }
 
@@ -76,7 +76,7 @@ final class HedgedAttempts {
 
     /** This attempt was answered: the other one, if there is one, is cancelled. */
     void answered(Attempt winner, @Nullable Attempt current) {
-        policy.measure(model, winner.latencyNanos());
+        policy.delays().measure(model, winner.latencyNanos());
         decide(winner, current);
     }
 
@@ -89,9 +89,9 @@ final class HedgedAttempts {
         }
         first = null;
         loser.cancel();
-        policy.measure(model, loser.latencyNanos());
+        policy.delays().measure(model, loser.latencyNanos());
         if (won) {
-            policy.count(HedgeEvent.WON);
+            policy.events().accept(HedgeEvent.WON);
         }
     }
 

@@ -15,6 +15,7 @@ import dev.isthmus.oip.OipException;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -75,13 +76,41 @@ final class HealthChecker implements AutoCloseable {
         if (replica.described()) {
             probeReadiness();
         } else {
-            replica.server().send(call(), new UpstreamRequest.ServerMetadataRequest(), new ServerDescriptionReply());
+            // If the reason of a failure persists, the readiness probe reports it.
+            Reply reply = new CheckReply(message -> replica.described(true), this::described, failure -> probeReadiness());
+            replica.server().send(call(), new UpstreamRequest.ServerMetadataRequest(), reply);
         }
+    }
+
+    /** A server whose metadata do not say what it is may be recognized by what it says of a model that it does not have. */
+    private void described() {
+        ServerCapabilities capabilities = replica.server().capabilities();
+        if (capabilities == null || !capabilities.isUnrecognized()) {
+            probeReadiness();
+            return;
+        }
+        Reply reply = new CheckReply(message -> {}, this::probeReadiness, failure -> {
+            if (!UpstreamFailures.isUnreachable(failure)) {
+                capabilities.learn(failure);
+            }
+            probeReadiness();
+        });
+        UpstreamRequest request = new UpstreamRequest.ModelMetadataRequest(ServerCapabilities.UNKNOWN_MODEL);
+        replica.server().send(call(), request, reply);
     }
 
     private void probeReadiness() {
         probedAt = resources.nanoTime().getAsLong();
-        replica.server().send(call(), new UpstreamRequest.ServerReadyRequest(), new HealthReply());
+        Reply reply = new CheckReply(this::record, probe::completed, failure -> {
+            record(false, false, failure.message());
+            probe.completed();
+        });
+        replica.server().send(call(), new UpstreamRequest.ServerReadyRequest(), reply);
+    }
+
+    private void record(ReplyMessage response) {
+        boolean ready = response instanceof ReplyMessage.Ready is && is.ready();
+        record(ready, true, "the server reports that it is not ready");
     }
 
     /** @param responded whether the server responded at all */
@@ -138,78 +167,23 @@ final class HealthChecker implements AutoCloseable {
         models.close();
     }
 
-    private final class ServerDescriptionReply implements Reply {
+    /** @param message borrows the response */
+    private record CheckReply(Consumer<ReplyMessage> message, Runnable then, Consumer<OipException> failed)
+            implements Reply {
         @Override
         public void message(ReplyMessage response) {
-            replica.described(true);
+            message.accept(response);
             response.release();
         }
 
         @Override
         public void complete() {
-            ServerCapabilities capabilities = replica.server().capabilities();
-            if (capabilities == null || !capabilities.isUnrecognized()) {
-                probeReadiness();
-                return;
-            }
-            replica.server()
-                    .send(
-                            call(),
-                            new UpstreamRequest.ModelMetadataRequest(ServerCapabilities.UNKNOWN_MODEL),
-                            new UnknownModelReply(capabilities));
+            then.run();
         }
 
         @Override
         public void fail(OipException failure) {
-            // If the reason persists, the readiness probe reports it.
-            probeReadiness();
-        }
-    }
-
-    /** The reply to a request for a model that the server does not have. */
-    private final class UnknownModelReply implements Reply {
-        private final ServerCapabilities capabilities;
-
-        UnknownModelReply(ServerCapabilities capabilities) {
-            this.capabilities = capabilities;
-        }
-
-        @Override
-        public void message(ReplyMessage response) {
-            response.release();
-        }
-
-        @Override
-        public void complete() {
-            probeReadiness();
-        }
-
-        @Override
-        public void fail(OipException failure) {
-            if (!UpstreamFailures.isUnreachable(failure)) {
-                capabilities.learn(failure);
-            }
-            probeReadiness();
-        }
-    }
-
-    private final class HealthReply implements Reply {
-        @Override
-        public void message(ReplyMessage response) {
-            boolean ready = response instanceof ReplyMessage.Ready is && is.ready();
-            record(ready, true, "the server reports that it is not ready");
-            response.release();
-        }
-
-        @Override
-        public void complete() {
-            probe.completed();
-        }
-
-        @Override
-        public void fail(OipException failure) {
-            record(false, false, failure.message());
-            probe.completed();
+            failed.accept(failure);
         }
     }
 }

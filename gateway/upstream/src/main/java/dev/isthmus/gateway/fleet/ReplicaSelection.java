@@ -116,7 +116,7 @@ final class ReplicaSelection {
         }
         return (call.affinity() == Call.NO_AFFINITY
                         ? random.nextDouble()
-                        : ConsistentHash.fraction(call.affinity(), replica))
+                        : Balancer.ConsistentHash.fraction(call.affinity(), replica))
                 < share;
     }
 

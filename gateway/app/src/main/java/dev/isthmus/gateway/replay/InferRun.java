@@ -9,15 +9,12 @@ import dev.isthmus.transcoder.rest.RestRequest;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.concurrent.Semaphore;
 
 /** Sends one inference request a number of times, each in a virtual thread, of which a few run at a time. */
 public final class InferRun {
     private static final long MAX_ELEMENTS = 1_000_000;
 
-    private final InferSettings settings;
-    private final ReplayClient client;
-    private final InferReport report;
+    private InferRun() {}
 
     /**
      * One inference request that is sent a number of times.
@@ -46,12 +43,6 @@ public final class InferRun {
         }
     }
 
-    private InferRun(InferSettings settings, ReplayClient client) {
-        this.settings = settings;
-        this.client = client;
-        this.report = new InferReport(settings.count());
-    }
-
     /**
      * An example request for a model, made from its metadata, as JSON.
      *
@@ -77,31 +68,18 @@ public final class InferRun {
     public static InferReport of(InferSettings settings) throws IOException, InterruptedException {
         try (ReplayClient client = new ReplayClient(settings.connection())) {
             client.connect();
-            InferRun run = new InferRun(settings, client);
+            InferReport report = new InferReport(settings.count());
             long from = System.nanoTime();
-            run.sendAll();
-            run.report.ended(System.nanoTime() - from);
-            return run.report;
+            for (int i = 0; i < settings.count(); i++) {
+                client.start(() -> exchange(settings, client, report));
+            }
+            client.await();
+            report.ended(System.nanoTime() - from);
+            return report;
         }
     }
 
-    private void sendAll() throws InterruptedException {
-        int most = settings.connection().concurrency();
-        Semaphore permits = new Semaphore(most);
-        for (int i = 0; i < settings.count(); i++) {
-            permits.acquire();
-            Thread.ofVirtual().start(() -> {
-                try {
-                    exchange();
-                } finally {
-                    permits.release();
-                }
-            });
-        }
-        permits.acquire(most);
-    }
-
-    private void exchange() {
+    private static void exchange(InferSettings settings, ReplayClient client, InferReport report) {
         long from = System.nanoTime();
         InferResponse response;
         try {

@@ -47,6 +47,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -58,6 +59,7 @@ public final class ReplayClient implements AutoCloseable {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
 
     private final ServerConnection connection;
+    private final Semaphore permits;
     private final Transcoder transcoder = new Transcoder(RecordedEvent.LIMITS);
     private final EventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
@@ -77,6 +79,7 @@ public final class ReplayClient implements AutoCloseable {
      */
     public ReplayClient(ServerConnection connection, @Nullable String serverName) throws UnknownHostException {
         this.connection = connection;
+        this.permits = new Semaphore(connection.concurrency());
         URI to = connection.to();
         boolean secure = "https".equals(to.getScheme());
         int port = to.getPort() >= 0 ? to.getPort() : secure ? 443 : 80;
@@ -140,6 +143,23 @@ public final class ReplayClient implements AutoCloseable {
         }
         reply.release();
         throw new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "metadata of the model are expected");
+    }
+
+    /** Runs something in a virtual thread, as soon as fewer run than requests at a time are allowed. */
+    void start(Runnable exchange) throws InterruptedException {
+        permits.acquire();
+        Thread.ofVirtual().start(() -> {
+            try {
+                exchange.run();
+            } finally {
+                permits.release();
+            }
+        });
+    }
+
+    /** Waits for all that was started. */
+    void await() throws InterruptedException {
+        permits.acquire(connection.concurrency());
     }
 
     /**

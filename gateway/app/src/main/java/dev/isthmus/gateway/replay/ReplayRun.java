@@ -16,7 +16,6 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +28,6 @@ public final class ReplayRun {
 
     private final ReplaySettings settings;
     private final ReplayReport report;
-    private final Semaphore permits;
     private final Map<String, RecordedEvent> pending = new LinkedHashMap<>();
     private long startNanos;
     private long sent;
@@ -40,7 +38,6 @@ public final class ReplayRun {
     private ReplayRun(ReplaySettings settings) {
         this.settings = settings;
         this.report = new ReplayReport(settings);
-        this.permits = new Semaphore(settings.connection().concurrency());
     }
 
     /**
@@ -60,7 +57,7 @@ public final class ReplayRun {
             client.connect();
             run.startNanos = System.nanoTime();
             run.readAll(in, length, client);
-            run.permits.acquire(settings.connection().concurrency());
+            client.await();
             run.report.ended(System.nanoTime() - run.startNanos);
             if (regular && Files.size(settings.file()) > run.position) {
                 run.report.grew(run.position);
@@ -134,14 +131,7 @@ public final class ReplayRun {
     private void send(RecordedEvent event, @Nullable RecordedEvent expected, ReplayClient client)
             throws InterruptedException {
         awaitTurn();
-        permits.acquire();
-        Thread.ofVirtual().start(() -> {
-            try {
-                exchange(event, expected, client);
-            } finally {
-                permits.release();
-            }
-        });
+        client.start(() -> exchange(event, expected, client));
     }
 
     private void awaitTurn() {

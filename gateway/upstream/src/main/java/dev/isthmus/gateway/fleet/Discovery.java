@@ -3,6 +3,8 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.ServerAddress;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -30,6 +32,52 @@ public interface Discovery {
 
         @Override
         void close();
+    }
+
+    /** Begins to watch something. */
+    @FunctionalInterface
+    interface WatchStart {
+        /** @param listener receives all servers of it whenever they may have changed */
+        Registration start(Consumer<List<DiscoveredServer>> listener);
+    }
+
+    /**
+     * Watches several things as one.
+     *
+     * @param parts whose listeners are all called by the same thread
+     * @param listener receives the servers of all parts, in their order, whenever those of one may have changed
+     */
+    static Registration joined(List<WatchStart> parts, Consumer<List<DiscoveredServer>> listener) {
+        List<List<DiscoveredServer>> found = new ArrayList<>(Collections.nCopies(parts.size(), List.of()));
+        List<Registration> registrations = new ArrayList<>();
+        for (int i = 0; i < parts.size(); i++) {
+            int part = i;
+            registrations.add(parts.get(part).start(servers -> {
+                found.set(part, servers);
+                listener.accept(found.stream().flatMap(List::stream).toList());
+            }));
+        }
+        return new JoinedRegistration(registrations);
+    }
+
+    /** Several registrations as one. */
+    record JoinedRegistration(List<Registration> parts, CompletableFuture<Void> first) implements Registration {
+        JoinedRegistration(List<Registration> parts) {
+            this(
+                    List.copyOf(parts),
+                    CompletableFuture.allOf(
+                            parts.stream().map(Registration::first).toArray(CompletableFuture<?>[]::new)));
+        }
+
+        @Override
+        public long lookUps(boolean success) {
+            return parts.stream().mapToLong(part -> part.lookUps(success)).sum();
+        }
+
+        @Override
+        public void close() {
+            parts.forEach(Registration::close);
+        }
     }
 
     /**

@@ -1,8 +1,9 @@
 package dev.isthmus.gateway.fleet.discovery;
 
-import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
+import dev.isthmus.gateway.fleet.Discovery.WatchStart;
+import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.discovery.NameLookup.TimeToLive;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.net.Transport;
@@ -51,8 +52,14 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
 
     @Override
     public Registration watch(List<ServerAddress> names, Duration refresh, Consumer<List<DiscoveredServer>> listener) {
-        DnsWatcher watch = new DnsWatcher(loop, names.stream().map(this::lookup).toList(), refresh, listener);
-        watch.start();
+        List<WatchStart> each = new ArrayList<>();
+        names.forEach(name -> each.add(servers -> start(name, refresh, servers)));
+        return Discovery.joined(each, listener);
+    }
+
+    private DnsWatcher start(ServerAddress name, Duration refresh, Consumer<List<DiscoveredServer>> listener) {
+        DnsWatcher watch = new DnsWatcher(loop, lookup(name), refresh, listener);
+        loop.execute(watch::lookUp);
         return watch;
     }
 
@@ -81,38 +88,34 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
     }
 
     /**
-     * Resolves some names periodically. If a look-up fails, the previous result stays. Runs on one event loop; started and
-     * closed on any thread.
+     * Resolves a name periodically. If a look-up fails, the previous result stays. Runs on one event loop; closed on any
+     * thread.
      */
-    static final class DnsWatcher implements Registration {
+    static final class DnsWatcher implements Registration, NameLookup.LookupHandler {
         private static final Logger LOG = LoggerFactory.getLogger(DnsWatcher.class);
         private static final long MIN_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
         private static final int MAX_DOUBLINGS = 10;
 
         private final ScheduledExecutorService loop;
-        private final List<WatchedName> names;
+        private final NameLookup lookup;
         private final long refresh;
         private final Consumer<List<DiscoveredServer>> listener;
         private final CompletableFuture<Void> first = new CompletableFuture<>();
-        private final LongAdder succeeded = new LongAdder();
-        private final LongAdder failed = new LongAdder();
-        private int unresolved;
+        private final LongAdder successes = new LongAdder();
+        private final LongAdder failures = new LongAdder();
+        private int servers;
+        private int failuresInARow;
         private volatile boolean closed;
 
         DnsWatcher(
                 ScheduledExecutorService loop,
-                List<NameLookup> lookups,
+                NameLookup lookup,
                 Duration refresh,
                 Consumer<List<DiscoveredServer>> listener) {
             this.loop = loop;
-            this.names = lookups.stream().map(WatchedName::new).toList();
+            this.lookup = lookup;
             this.refresh = refresh.toNanos();
             this.listener = listener;
-            this.unresolved = lookups.size();
-        }
-
-        void start() {
-            loop.execute(() -> names.forEach(WatchedName::lookUp));
         }
 
         @Override
@@ -122,29 +125,17 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
 
         @Override
         public long lookUps(boolean success) {
-            return (success ? succeeded : failed).sum();
+            return (success ? successes : failures).sum();
         }
 
         @Override
         public void close() {
             closed = true;
             try {
-                loop.execute(() -> names.forEach(name -> name.lookup.close()));
+                loop.execute(lookup::close);
             } catch (RejectedExecutionException e) {
-                // The loop has terminated and closed the resolvers' channels.
+                // The loop has terminated and closed the resolver's channels.
                 LOG.debug("the event loop of the DNS resolver has terminated");
-            }
-        }
-
-        private void publish() {
-            List<DiscoveredServer> all = new ArrayList<>();
-            names.forEach(name -> all.addAll(name.servers));
-            listener.accept(all);
-        }
-
-        private void ended(boolean firstOfName) {
-            if (firstOfName && --unresolved == 0) {
-                first.complete(null);
             }
         }
 
@@ -154,62 +145,49 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
             return Math.max(MIN_INTERVAL_NANOS, valid);
         }
 
-        private final class WatchedName implements NameLookup.LookupHandler {
-            private final NameLookup lookup;
-            private List<DiscoveredServer> servers = List.of();
-            private int failures;
-            private boolean resolvedOnce;
-
-            WatchedName(NameLookup lookup) {
-                this.lookup = lookup;
+        private void lookUp() {
+            if (!closed) {
+                lookup.start(this);
             }
+        }
 
-            void lookUp() {
-                if (!closed) {
-                    lookup.start(this);
-                }
+        @Override
+        public void found(List<DiscoveredServer> found, long seconds) {
+            failuresInARow = 0;
+            successes.increment();
+            servers = found.size();
+            if (!closed) {
+                listener.accept(found);
             }
+            reschedule(bounded(seconds));
+        }
 
-            @Override
-            public void found(List<DiscoveredServer> found, long seconds) {
-                failures = 0;
-                succeeded.increment();
-                servers = found;
-                if (!closed) {
-                    publish();
-                }
-                reschedule(bounded(seconds));
+        @Override
+        public void failed(Throwable cause) {
+            if (closed) {
+                return;
             }
-
-            @Override
-            public void failed(Throwable cause) {
-                if (closed) {
-                    return;
-                }
-                DnsWatcher.this.failed.increment();
-                if (failures == 0) {
-                    LOG.atWarn()
-                            .addMarker(RepeatingLogEvent.MARKER)
-                            .addKeyValue("server", lookup.name())
-                            .log(
-                                    "'{}' could not be resolved, its last {} servers stay in use; check DNS: {}",
-                                    lookup.name(),
-                                    servers.size(),
-                                    cause.getMessage());
-                }
-                failures = Math.min(failures + 1, MAX_DOUBLINGS);
-                reschedule(Math.max(MIN_INTERVAL_NANOS, Math.min(refresh, MIN_INTERVAL_NANOS << (failures - 1))));
+            failures.increment();
+            if (failuresInARow == 0) {
+                LOG.atWarn()
+                        .addMarker(RepeatingLogEvent.MARKER)
+                        .addKeyValue("server", lookup.name())
+                        .log(
+                                "'{}' could not be resolved, its last {} servers stay in use; check DNS: {}",
+                                lookup.name(),
+                                servers,
+                                cause.getMessage());
             }
+            failuresInARow = Math.min(failuresInARow + 1, MAX_DOUBLINGS);
+            reschedule(Math.max(MIN_INTERVAL_NANOS, Math.min(refresh, MIN_INTERVAL_NANOS << (failuresInARow - 1))));
+        }
 
-            private void reschedule(long nanos) {
-                boolean firstTime = !resolvedOnce;
-                resolvedOnce = true;
-                ended(firstTime);
-                try {
-                    loop.schedule(this::lookUp, nanos, TimeUnit.NANOSECONDS);
-                } catch (RejectedExecutionException e) {
-                    closed = true;
-                }
+        private void reschedule(long nanos) {
+            first.complete(null);
+            try {
+                loop.schedule(this::lookUp, nanos, TimeUnit.NANOSECONDS);
+            } catch (RejectedExecutionException e) {
+                closed = true;
             }
         }
     }

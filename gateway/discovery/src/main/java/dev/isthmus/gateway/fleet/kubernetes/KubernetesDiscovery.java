@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.fleet.kubernetes;
 
+import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
+import dev.isthmus.gateway.fleet.Discovery.WatchStart;
 import dev.isthmus.gateway.fleet.kubernetes.EndpointSlice.SliceEndpoint;
 import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery.ServiceEndpoints.FoundServers;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.ResourceListener;
@@ -61,20 +63,22 @@ public final class KubernetesDiscovery {
     public Registration watch(
             KubernetesConfig access, List<KubernetesService> services, Consumer<List<DiscoveredServer>> listener) {
         String zone = access.zone() != null ? access.zone() : environment.getOrDefault("ISTHMUS_ZONE", "");
-        ServiceRegistration registration = new ServiceRegistration(
-                services, zone.isBlank() ? null : zone, listener, closed -> release(access, closed));
-        register(access, registration);
-        return registration;
+        List<WatchStart> each = new ArrayList<>();
+        for (KubernetesService service : services) {
+            ServiceEndpoints endpoints = new ServiceEndpoints(service, zone.isBlank() ? null : zone);
+            each.add(servers ->
+                    register(access, new WatchedService(endpoints, servers, closed -> release(access, closed))));
+        }
+        return Discovery.joined(each, listener);
     }
 
-    private synchronized void register(KubernetesConfig access, ServiceRegistration registration) {
+    private synchronized WatchedService register(KubernetesConfig access, WatchedService watched) {
         WatchedCluster cluster = clusters.computeIfAbsent(
                 access, config -> new WatchedCluster(new ApiServer(config, environment), new HashMap<>()));
-        for (ServiceRegistration.WatchedService each : registration.services()) {
-            cluster.watches()
-                    .computeIfAbsent(key(each.service()), key -> start(each.service(), cluster.server()))
-                    .add(each);
-        }
+        cluster.watches()
+                .computeIfAbsent(key(watched.service()), key -> start(watched.service(), cluster.server()))
+                .add(watched);
+        return watched;
     }
 
     private SharedWatch start(KubernetesService service, ApiServer server) {
@@ -90,14 +94,13 @@ public final class KubernetesDiscovery {
                 EndpointSlice::of);
     }
 
-    private synchronized void release(KubernetesConfig access, ServiceRegistration registration) {
+    private synchronized void release(KubernetesConfig access, WatchedService watched) {
         WatchedCluster cluster = clusters.get(access);
         if (cluster == null) {
             return;
         }
-        for (ServiceRegistration.WatchedService each : registration.services()) {
-            cluster.watches().computeIfPresent(key(each.service()), (key, watch) -> watch.remove(each) ? null : watch);
-        }
+        cluster.watches()
+                .computeIfPresent(key(watched.service()), (key, watch) -> watch.remove(watched) ? null : watch);
         if (cluster.watches().isEmpty()) {
             clusters.remove(access);
             cluster.server().close();
@@ -178,38 +181,34 @@ public final class KubernetesDiscovery {
         }
     }
 
-    /** The servers of some Services together, for one listener. Used on the event loop; closed on any thread. */
-    static final class ServiceRegistration implements Registration {
-        private static final Logger LOG = LoggerFactory.getLogger(ServiceRegistration.class);
+    /** One Service, and the servers found for it. Used on the event loop; closed on any thread. */
+    static final class WatchedService implements Registration, ResourceListener<EndpointSlice> {
+        private static final Logger LOG = LoggerFactory.getLogger(WatchedService.class);
 
-        private final List<WatchedService> services;
+        private final ServiceEndpoints endpoints;
         private final Consumer<List<DiscoveredServer>> listener;
-        private final Consumer<ServiceRegistration> release;
+        private final Consumer<WatchedService> release;
         private final CompletableFuture<Void> first = new CompletableFuture<>();
-        private int unresolved;
         private final AtomicBoolean closed = new AtomicBoolean();
+        private List<DiscoveredServer> servers = List.of();
+        private @Nullable String problem;
 
         /**
          * Without any servers yet.
          *
-         * @param zone of the gateway; null if unknown
          * @param release called once when this is closed
          */
-        ServiceRegistration(
-                List<KubernetesService> services,
-                @Nullable String zone,
+        WatchedService(
+                ServiceEndpoints endpoints,
                 Consumer<List<DiscoveredServer>> listener,
-                Consumer<ServiceRegistration> release) {
-            this.services = services.stream()
-                    .map(service -> new WatchedService(service, zone))
-                    .toList();
+                Consumer<WatchedService> release) {
+            this.endpoints = endpoints;
             this.listener = listener;
             this.release = release;
-            this.unresolved = services.size();
         }
 
-        List<WatchedService> services() {
-            return services;
+        KubernetesService service() {
+            return endpoints.service();
         }
 
         @Override
@@ -224,65 +223,32 @@ public final class KubernetesDiscovery {
             }
         }
 
-        private void publish() {
-            List<DiscoveredServer> all = new ArrayList<>();
-            services.forEach(each -> all.addAll(each.servers));
-            listener.accept(all);
+        @Override
+        public void changed(Collection<EndpointSlice> slices) {
+            if (closed.get()) {
+                return;
+            }
+            FoundServers found = endpoints.of(slices);
+            if (!found.servers().equals(servers)) {
+                servers = found.servers();
+                listener.accept(servers);
+            }
+            report(found.problem());
+            first.complete(null);
         }
 
-        /** One Service, and the servers found for it. */
-        final class WatchedService implements ResourceListener<EndpointSlice> {
-            private final KubernetesService service;
-            private final ServiceEndpoints endpoints;
-            private List<DiscoveredServer> servers = List.of();
-            private @Nullable String problem;
-            private boolean resolvedOnce;
+        @Override
+        public void failed() {
+            first.complete(null);
+        }
 
-            WatchedService(KubernetesService service, @Nullable String zone) {
-                this.service = service;
-                endpoints = new ServiceEndpoints(service, zone);
+        private void report(@Nullable String current) {
+            if (current != null && !current.equals(problem)) {
+                LOG.warn("'{}': the Service {}; it gets no calls", service(), current);
+            } else if (current == null && problem != null) {
+                LOG.info("'{}': the Service has {} servers for calls", service(), servers.size());
             }
-
-            KubernetesService service() {
-                return service;
-            }
-
-            @Override
-            public void changed(Collection<EndpointSlice> slices) {
-                if (closed.get()) {
-                    return;
-                }
-                FoundServers found = endpoints.of(slices);
-                if (!found.servers().equals(servers)) {
-                    servers = found.servers();
-                    publish();
-                }
-                report(found.problem());
-                resolved();
-            }
-
-            @Override
-            public void failed() {
-                resolved();
-            }
-
-            private void report(@Nullable String current) {
-                if (current != null && !current.equals(problem)) {
-                    LOG.warn("'{}': the Service {}; it gets no calls", service, current);
-                } else if (current == null && problem != null) {
-                    LOG.info("'{}': the Service has {} servers for calls", service, servers.size());
-                }
-                problem = current;
-            }
-
-            private void resolved() {
-                if (!resolvedOnce) {
-                    resolvedOnce = true;
-                    if (--unresolved == 0) {
-                        first.complete(null);
-                    }
-                }
-            }
+            problem = current;
         }
     }
 

@@ -2,12 +2,11 @@ package dev.isthmus.gateway.fleet.kubernetes;
 
 import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.settings.KubernetesConfig;
-import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
+import dev.isthmus.gateway.settings.ServerAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /**
@@ -32,50 +31,10 @@ public record ServiceDiscovery(Discovery names, KubernetesDiscovery services, Ku
         if (resolved.isEmpty()) {
             return services.watch(access, watched, listener);
         }
-        UnionOfServers union = new UnionOfServers(listener);
-        return new BothRegistrations(
-                services.watch(access, watched, union::ofServices), names.watch(resolved, refresh, union::ofNames));
-    }
-
-    /** The servers found by both means. Used on the event loop. */
-    private static final class UnionOfServers {
-        private final Consumer<List<DiscoveredServer>> listener;
-        private List<DiscoveredServer> ofServices = List.of();
-        private List<DiscoveredServer> ofNames = List.of();
-
-        UnionOfServers(Consumer<List<DiscoveredServer>> listener) {
-            this.listener = listener;
-        }
-
-        void ofServices(List<DiscoveredServer> servers) {
-            ofServices = servers;
-            publish();
-        }
-
-        void ofNames(List<DiscoveredServer> servers) {
-            ofNames = servers;
-            publish();
-        }
-
-        private void publish() {
-            List<DiscoveredServer> all = new ArrayList<>(ofNames);
-            all.addAll(ofServices);
-            listener.accept(all);
-        }
-    }
-
-    /** Both registrations as one. */
-    private record BothRegistrations(Registration services, Registration names, CompletableFuture<Void> first)
-            implements Registration {
-
-        BothRegistrations(Registration services, Registration names) {
-            this(services, names, CompletableFuture.allOf(services.first(), names.first()));
-        }
-
-        @Override
-        public void close() {
-            services.close();
-            names.close();
-        }
+        return Discovery.joined(
+                List.of(
+                        servers -> names.watch(resolved, refresh, servers),
+                        servers -> services.watch(access, watched, servers)),
+                listener);
     }
 }

@@ -281,8 +281,7 @@ final class CallQueue {
      *
      * @return null if it waits again: others were faster
      */
-    @Nullable
-    Subscription send(WaitingCall next) {
+    private @Nullable Subscription send(WaitingCall next) {
         Replica first = shared.replicas().pickWithRoom(next.call, next.request.model(), List.of());
         if (first == null && !noServer()) {
             giveBack(next, true);
@@ -307,7 +306,7 @@ final class CallQueue {
     }
 
     /** A call that was taken from the queue is not sent. */
-    void giveBack(WaitingCall next, boolean waits) {
+    private void giveBack(WaitingCall next, boolean waits) {
         synchronized (this) {
             takeBack(next);
             if (waits && closed) {
@@ -320,7 +319,7 @@ final class CallQueue {
     }
 
     /** Removes a call; false if it was taken. */
-    synchronized boolean remove(WaitingCall waiter) {
+    private synchronized boolean remove(WaitingCall waiter) {
         boolean removed = waiter.entry != null && waiting.remove(waiter.entry);
         waiter.entry = null;
         size = waiting.size();
@@ -328,7 +327,7 @@ final class CallQueue {
     }
 
     /** The failure of a call that has waited as long as it may. */
-    OipException expired(WaitingCall waiter) {
+    private OipException expired(WaitingCall waiter) {
         Call call = waiter.call;
         if (call.hasDeadline() && call.deadlineNanos() - shared.nanoTime().getAsLong() <= 0) {
             meters.refused(QueueRefusal.TIMEOUT);

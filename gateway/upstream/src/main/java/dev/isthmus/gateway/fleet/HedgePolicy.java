@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.fleet.HedgePolicy.HedgeEvent;
 import dev.isthmus.gateway.hedge.HedgeDelays;
 import dev.isthmus.gateway.settings.Hedging;
 import dev.isthmus.gateway.upstream.UpstreamRequest;

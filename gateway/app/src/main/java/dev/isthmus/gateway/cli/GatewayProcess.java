@@ -2,6 +2,7 @@ package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.Version;
+import dev.isthmus.gateway.logging.ProcessLog;
 import dev.isthmus.gateway.memory.HeapTrimmer;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.reload.ConfigFile;
@@ -23,7 +24,10 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The gateway as a process.
@@ -144,6 +148,50 @@ record GatewayProcess(
             file.toFile().deleteOnExit();
             Files.writeString(file, text);
             return new DemoToken(text, file);
+        }
+    }
+
+    /** The end of the process: the first signal drains the gateway and exits with 0, the second one ends it at once. */
+    private static final class ProcessTermination {
+        private static final Logger LOG = LoggerFactory.getLogger(ProcessTermination.class);
+        private static final String SIGTERM = "SIGTERM";
+        /** 128 and the number of the signal, as shells report a process that a signal ended. */
+        private static final int KILLED_BY_TERM = 143;
+
+        private static final int KILLED_BY_INT = 130;
+
+        private final Gateway gateway;
+        private final AtomicBoolean signalled = new AtomicBoolean();
+
+        ProcessTermination(Gateway gateway) {
+            this.gateway = gateway;
+        }
+
+        /** Handles SIGTERM or SIGINT; blocks until the process exits. */
+        void signal(String name) {
+            boolean term = name.equals(SIGTERM);
+            if (signalled.getAndSet(true)) {
+                LOG.warn("{}, the second signal: ending at once", name);
+                ProcessLog.ofProcess().ifPresent(ProcessLog::flush);
+                Runtime.getRuntime().halt(term ? KILLED_BY_TERM : KILLED_BY_INT);
+            }
+            // SIGINT comes from a terminal, where no load balancer watches the readiness.
+            drain(name, term);
+            System.exit(0);
+        }
+
+        /** Handles an exit for any other reason, or a signal if signals cannot be handled. */
+        void exit() {
+            drain("the process exits", true);
+        }
+
+        private void drain(String why, boolean delayed) {
+            try {
+                gateway.drain(why, delayed);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                gateway.stop(why + ", interrupted");
+            }
         }
     }
 }

@@ -8,7 +8,6 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.fleet.ClusterMetrics.QueueRefusal;
 import dev.isthmus.gateway.net.ClientNetwork;
-import dev.isthmus.gateway.queue.CallerCounts;
 import dev.isthmus.gateway.queue.FairQueue;
 import dev.isthmus.gateway.queue.FairQueue.QueuedEntry;
 import dev.isthmus.gateway.queue.WaitEstimate;
@@ -17,11 +16,12 @@ import dev.isthmus.gateway.settings.Units;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.OipException.Processed;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -43,7 +43,9 @@ final class CallQueue {
     private final CircuitBreakers places;
     private final AttemptResources shared;
     private final ClusterMetrics.QueueMeters meters;
-    private final CallerCounts underWay = new CallerCounts();
+    /** The number of calls that each caller has under way, if it has any. */
+    private final ConcurrentHashMap<Object, Integer> underWay = new ConcurrentHashMap<>();
+
     /** The changes of what follows are guarded by this object. */
     private final FairQueue<WaitingCall> waiting;
 
@@ -119,18 +121,18 @@ final class CallQueue {
     private boolean mayTake(Object caller, int free, int room) {
         int limit = Math.min(places.maxCalls(), shared.replicas().concurrencyLimit());
         int reserved = (int) (settings.reserved() * limit);
-        return reserved == 0 || Math.min(free, room) > reserved || underWay.of(caller) < reserved;
+        return reserved == 0 || Math.min(free, room) > reserved || underWay.getOrDefault(caller, 0) < reserved;
     }
 
     private void began(Object caller) {
         if (settings.reserved() > 0) {
-            underWay.began(caller);
+            underWay.merge(caller, 1, Integer::sum);
         }
     }
 
     private void ended(Object caller) {
         if (settings.reserved() > 0) {
-            underWay.ended(caller);
+            underWay.computeIfPresent(caller, (name, count) -> count == 1 ? null : count - 1);
         }
     }
 

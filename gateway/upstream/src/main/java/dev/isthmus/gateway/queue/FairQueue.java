@@ -195,6 +195,10 @@ public final class FairQueue<T> {
             this.order = order;
         }
 
+        T value() {
+            return value;
+        }
+
         /** By rank, which may wrap around; then first come, first served. */
         private int compare(QueuedEntry<T> other) {
             int byRank = Long.compare(rank - other.rank, 0);

@@ -195,8 +195,8 @@ final class CallQueue {
         }
         Object caller = waiter.caller;
         int weight = weight(waiter.call);
-        long expected =
-                estimate.nanos(waiting.ahead(caller, weight, waiter.request.model().name()));
+        String model = waiter.request.model().name();
+        long expected = estimate.nanos(waiting.ahead(caller, weight, model));
         if (nanos <= 0 || (!waiting.isEmpty() && expected > nanos)) {
             return refused(
                     QueueRefusal.TOO_LATE,
@@ -231,7 +231,8 @@ final class CallQueue {
         if (waiting.isEmpty()) {
             estimate.began(shared.nanoTime().getAsLong());
         }
-        waiter.entry = waiting.add(waiter, waiter.caller, weight, waiter.request.model().name(), waiter.rank);
+        String model = waiter.request.model().name();
+        waiter.entry = waiting.add(waiter, waiter.caller, weight, model, waiter.rank);
         size = waiting.size();
     }
 
@@ -251,7 +252,9 @@ final class CallQueue {
     }
 
     private synchronized @Nullable WaitingCall next() {
-        if (waiting.isEmpty() || !hasRoom() || !places.takePlace()) {
+        // Besides for the calls that are starting.
+        boolean room = noServer() || shared.replicas().room() > starting;
+        if (waiting.isEmpty() || !room || !places.takePlace()) {
             return null;
         }
         WaitingCall next = waiting.poll(this::startable);
@@ -265,11 +268,6 @@ final class CallQueue {
         began(next.caller);
         estimate.taken(shared.nanoTime().getAsLong());
         return next;
-    }
-
-    /** Whether the servers have room besides for the calls that are starting. */
-    private boolean hasRoom() {
-        return noServer() || shared.replicas().room() > starting;
     }
 
     private boolean startable(WaitingCall next) {

@@ -169,9 +169,7 @@ final class CircuitBreakers {
 
     private Duration untilTrial() {
         Duration left = settings.open().minusMillis(clock.millis() - openedMillis);
-        return breaker.getState() == CircuitBreaker.State.OPEN && left.isPositive()
-                ? left
-                : ClusterMetrics.RETRY_AFTER;
+        return breaker.getState() == CircuitBreaker.State.OPEN && left.isPositive() ? left : ClusterMetrics.RETRY_AFTER;
     }
 
     /** The breaker's state as a gauge: 0 closed, 1 half-open, 2 open. */

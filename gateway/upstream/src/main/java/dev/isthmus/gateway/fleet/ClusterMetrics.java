@@ -109,10 +109,7 @@ final class ClusterMetrics implements AutoCloseable {
     }
 
     private Timer timer(String meter, String what, Tags tags) {
-        return meters.add(Timer.builder(meter)
-                .description(what)
-                .tags(tags)
-                .serviceLevelObjectives(BUCKETS)::register);
+        return meters.add(Timer.builder(meter).description(what).tags(tags).serviceLevelObjectives(BUCKETS)::register);
     }
 
     /** One counter for each value, which is the value of the tag. */

@@ -77,7 +77,8 @@ final class HealthChecker implements AutoCloseable {
             probeReadiness();
         } else {
             // If the reason of a failure persists, the readiness probe reports it.
-            Reply reply = new CheckReply(message -> replica.described(true), this::described, failure -> probeReadiness());
+            Reply reply =
+                    new CheckReply(message -> replica.described(true), this::described, failure -> probeReadiness());
             replica.server().send(call(), new UpstreamRequest.ServerMetadataRequest(), reply);
         }
     }

@@ -126,8 +126,7 @@ final class UpstreamCall implements Subscription {
         long nanos = Math.min(left, shared.attemptTimeoutNanos());
         boolean shorter = nanos < left;
         boolean fullTimeout = shorter || !call.hasDeadline();
-        Attempt next =
-                new Attempt(this, shared, replica, span, client, now, fullTimeout, shorter, permit != null);
+        Attempt next = new Attempt(this, shared, replica, span, client, now, fullTimeout, shorter, permit != null);
         current = next;
         boolean keepsDeadline = request.endless() || (!shorter && tried.size() == 1);
         next.start(replica.server(), sent, span.propagated(keepsDeadline ? call : call.withDeadline(now + nanos)));

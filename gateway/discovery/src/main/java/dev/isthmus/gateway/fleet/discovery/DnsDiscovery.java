@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.fleet.discovery;
 
+import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
 import dev.isthmus.gateway.fleet.Discovery.WatchStart;
-import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.discovery.NameLookup.TimeToLive;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.net.Transport;

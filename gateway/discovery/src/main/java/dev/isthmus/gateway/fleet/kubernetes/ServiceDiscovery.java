@@ -2,8 +2,8 @@ package dev.isthmus.gateway.fleet.kubernetes;
 
 import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.settings.KubernetesConfig;
-import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import dev.isthmus.gateway.settings.ServerAddress;
+import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

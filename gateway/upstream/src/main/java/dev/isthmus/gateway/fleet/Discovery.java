@@ -37,7 +37,11 @@ public interface Discovery {
     /** Begins to watch something. */
     @FunctionalInterface
     interface WatchStart {
-        /** @param listener receives all servers of it whenever they may have changed */
+        /**
+         * Begins now.
+         *
+         * @param listener receives all servers of it whenever they may have changed
+         */
         Registration start(Consumer<List<DiscoveredServer>> listener);
     }
 

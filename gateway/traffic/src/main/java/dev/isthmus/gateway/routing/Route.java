@@ -54,30 +54,24 @@ public final class Route {
             ModelConfig config,
             Function<String, Upstream> upstreams,
             SelectionState selectionState) {
-        UpstreamModelName modelNames = UpstreamModelName.of(name, config);
         this.key = key;
         this.seed = StickyHash.of(key);
         this.config = config;
-        this.split =
-                new WeightedTargets(config.allTargets(), target -> WeightedTarget.of(target, upstreams, modelNames));
+        this.versions = VersionRule.of(config);
+        Function<TargetConfig, WeightedTarget> target = each -> WeightedTarget.of(each, name, versions, upstreams);
+        this.split = new WeightedTargets(config.allTargets(), target);
         this.rules =
                 config.rules().stream().map(rule -> RoutingRule.of(rule, split)).toList();
         this.sticky = StickyKey.of(config.sticky());
         this.shadows = config.shadow().stream()
-                .map(shadow -> WeightedTarget.of(
-                        new TargetConfig(shadow.label(), shadow.upstream(), shadow.model(), shadow.version(), 1),
-                        upstreams,
-                        modelNames))
+                .map(shadow -> target.apply(
+                        new TargetConfig(shadow.label(), shadow.upstream(), shadow.model(), shadow.version(), 1)))
                 .toList();
         ModelConfig.Fallback other = config.fallback();
         this.fallback = other == null
                 ? null
-                : WeightedTarget.of(
-                        new TargetConfig("fallback", other.upstream(), other.model(), other.version(), 1),
-                        upstreams,
-                        modelNames);
+                : target.apply(new TargetConfig("fallback", other.upstream(), other.model(), other.version(), 1));
         this.selectionState = selectionState;
-        this.versions = VersionRule.of(config, modelNames, split.arms());
         this.upstreams = Stream.concat(split.arms().stream(), Stream.ofNullable(fallback))
                 .map(WeightedTarget::upstream)
                 .distinct()
@@ -267,7 +261,7 @@ public final class Route {
 
     /** The version requested from targets without a version of their own; empty to let the server choose. */
     public String version(ModelRef requested) {
-        return versions.naming().of(requested, null, null).version();
+        return versions.of(requested);
     }
 
     private static boolean mayServe(WeightedTarget arm, @Nullable RequestedVersion version) {
@@ -419,25 +413,42 @@ public final class Route {
     }
 
     /**
-     * Which targets of a route may serve an explicitly requested version.
+     * Which version a request means, and which targets of a route may serve a version that it names.
      *
+     * @param labels versions by the labels that clients may use for them
+     * @param unnamed the version if the client names none; empty lets the server choose
      * @param holds whether an explicit version is binding; otherwise a target's version replaces it
      * @param versions of the targets that have one
      * @param open whether there are targets without a version
      */
-    record VersionRule(UpstreamModelName naming, boolean holds, Set<String> versions, boolean open) {
+    record VersionRule(
+            Map<String, String> labels, String unnamed, boolean holds, Set<String> versions, boolean open) {
+        private static final String LATEST = "latest";
 
-        static VersionRule of(ModelConfig config, UpstreamModelName naming, List<WeightedTarget> arms) {
+        static VersionRule of(ModelConfig config) {
             Set<String> versions = new TreeSet<>();
             boolean open = false;
-            for (WeightedTarget arm : arms) {
-                if (arm.version() == null) {
+            for (TargetConfig target : config.allTargets()) {
+                if (target.version() == null) {
                     open = true;
                 } else {
-                    versions.add(arm.version());
+                    versions.add(target.version());
                 }
             }
-            return new VersionRule(naming, config.explicitVersion() == ExplicitVersion.HONOR, versions, open);
+            String named = config.defaultVersion() == null ? "" : config.defaultVersion();
+            String unnamed = config.versions().getOrDefault(named, named.equals(LATEST) ? "" : named);
+            boolean holds = config.explicitVersion() == ExplicitVersion.HONOR;
+            return new VersionRule(config.versions(), unnamed, holds, versions, open);
+        }
+
+        /** The version to request from a target without one of its own; empty to let the server choose. */
+        String of(ModelRef requested) {
+            return requested.version().isEmpty() ? unnamed : explicit(requested);
+        }
+
+        /** The version that a client names, itself or by a label; empty if it names none. */
+        private String explicit(ModelRef requested) {
+            return labels.getOrDefault(requested.version(), requested.version());
         }
 
         /**
@@ -448,7 +459,7 @@ public final class Route {
          */
         @Nullable
         RequestedVersion named(ModelRef requested) {
-            String version = naming.named(requested);
+            String version = explicit(requested);
             if (!holds || versions.isEmpty() || version.isEmpty()) {
                 return null;
             }
@@ -466,7 +477,7 @@ public final class Route {
 
         /** Whether a target serves another version than the explicit one. */
         boolean excludes(WeightedTarget arm, ModelRef requested) {
-            String version = naming.named(requested);
+            String version = explicit(requested);
             return holds
                     && arm.version() != null
                     && !version.isEmpty()

@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A configured target of a route; what is requested from it depends on the client's request.
  *
- * @param model the name there; null for the default
+ * @param model the name there; null for the client's
  * @param version the version there; null for the client's
+ * @param versions what the client's means there
  * @param service the upstream behind the services of the route
  */
 record WeightedTarget(
@@ -21,14 +22,19 @@ record WeightedTarget(
         Upstream upstream,
         @Nullable String model,
         @Nullable String version,
-        UpstreamModelName naming,
+        Route.VersionRule versions,
         AtomicReference<Upstream> service) {
 
+    /** @param otherwise the model's name there if the target has none; null for the client's */
     static WeightedTarget of(
-            ModelConfig.TargetConfig target, Function<String, Upstream> upstreams, UpstreamModelName naming) {
+            ModelConfig.TargetConfig target,
+            @Nullable String otherwise,
+            Route.VersionRule versions,
+            Function<String, Upstream> upstreams) {
         Upstream upstream = upstreams.apply(target.upstream());
+        String model = target.model() == null ? otherwise : target.model();
         return new WeightedTarget(
-                target.label(), upstream, target.model(), target.version(), naming, new AtomicReference<>(upstream));
+                target.label(), upstream, model, target.version(), versions, new AtomicReference<>(upstream));
     }
 
     /** Puts services around the upstream, the first one outermost. */
@@ -37,13 +43,16 @@ record WeightedTarget(
     }
 
     Target target(ModelRef requested) {
-        return new Target(upstream, service.getPlain(), naming.of(requested, model, version), name);
+        String there = model == null ? requested.name() : model;
+        String versionThere = version == null ? versions.of(requested) : version;
+        boolean same = there.equals(requested.name()) && versionThere.equals(requested.version());
+        ModelRef served = same ? requested : new ModelRef(there, versionThere);
+        return new Target(upstream, service.getPlain(), served, name);
     }
 
     /** Its destination, which is equal in successive tables even if the target is renamed. */
     Destination destination() {
-        String modelName = model != null ? model : naming.name();
-        return new Destination(upstream.name(), modelName == null ? "" : modelName, version == null ? "" : version);
+        return new Destination(upstream.name(), model == null ? "" : model, version == null ? "" : version);
     }
 
     /**

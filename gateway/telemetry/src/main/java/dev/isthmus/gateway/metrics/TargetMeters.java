@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -12,15 +13,22 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /** The outcomes of one route's inferences at each of its targets. Thread-safe. */
 public final class TargetMeters implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(TargetMeters.class);
+    static final long QUIET_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final int SERVER_ERRORS = 500;
     private static final Duration[] BUCKETS = Stream.of(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000)
             .map(Duration::ofMillis)
             .toArray(Duration[]::new);
 
     private final ReplaceableMeters meters;
+    private final String model;
+    private final LongSupplier nanoTime;
     private final List<TargetMeter> targets = new ArrayList<>();
 
     /**
@@ -31,18 +39,22 @@ public final class TargetMeters implements AutoCloseable {
      */
     public record TargetLabels(String name, String upstream, String version) {}
 
-    /** The meters of one target. */
+    /** The meters of one target. It logs that calls fail with server errors, and that none has failed for a minute. */
     public final class TargetMeter {
-        private final String name;
+        private final TargetLabels target;
         private final Counter ok;
         private final Counter clientErrors;
         private final Counter serverErrors;
         private final @Nullable Timer responses;
-        private final FailureLog log;
+        private volatile boolean failing;
+        // Guarded by this.
+        private long failures;
+        private long lastNanos;
 
-        private TargetMeter(String name, Tags tags, boolean timed, FailureLog log) {
-            this.log = log;
-            this.name = name;
+        private TargetMeter(TargetLabels target, boolean timed) {
+            Tags tags = Tags.of(
+                    "model", model, "target", target.name(), "upstream", target.upstream(), "version", target.version());
+            this.target = target;
             this.ok = counter(tags, "ok");
             this.clientErrors = counter(tags, "client_error");
             this.serverErrors = counter(tags, "server_error");
@@ -53,13 +65,52 @@ public final class TargetMeters implements AutoCloseable {
         public void ended(@Nullable ErrorCode failure) {
             if (failure == null) {
                 ok.increment();
-                log.succeeded();
+                if (failing) {
+                    recover();
+                }
             } else if (failure.httpStatus() < SERVER_ERRORS) {
                 clientErrors.increment();
             } else {
                 serverErrors.increment();
-                log.failed(failure);
+                failed(failure);
             }
+        }
+
+        private void failed(ErrorCode code) {
+            synchronized (this) {
+                lastNanos = nanoTime.getAsLong();
+                failures++;
+                failing = true;
+            }
+            event(LOG.atWarn())
+                    .addKeyValue("code", code)
+                    .log(
+                            "model '{}', target '{}' (upstream '{}'): a call failed: {}; GET /debug/errors has the texts",
+                            model,
+                            target.name(),
+                            target.upstream(),
+                            code);
+        }
+
+        private synchronized void recover() {
+            if (failing && nanoTime.getAsLong() - lastNanos >= QUIET_NANOS) {
+                failing = false;
+                event(LOG.atInfo())
+                        .log(
+                                "model '{}', target '{}' (upstream '{}'): calls succeed again, after {} failures",
+                                model,
+                                target.name(),
+                                target.upstream(),
+                                failures);
+                failures = 0;
+            }
+        }
+
+        private LoggingEventBuilder event(LoggingEventBuilder event) {
+            return event.addMarker(RepeatingLogEvent.MARKER)
+                    .addKeyValue("model", model)
+                    .addKeyValue("target", target.name())
+                    .addKeyValue("upstream", target.upstream());
         }
 
         /** Records the time from sending the request to receiving the response, if the route's targets are timed. */
@@ -70,14 +121,19 @@ public final class TargetMeters implements AutoCloseable {
         }
     }
 
-    /** @param timed whether response times are measured, which a ramp needs */
+    /**
+     * The meters of a route.
+     *
+     * @param model of the route, as configured
+     * @param timed whether response times are measured, which a ramp needs
+     */
     public TargetMeters(
             MeterRegistry registry, LongSupplier nanoTime, String model, List<TargetLabels> targets, boolean timed) {
         this.meters = new ReplaceableMeters(registry);
+        this.model = model;
+        this.nanoTime = nanoTime;
         for (TargetLabels each : targets) {
-            Tags tags = Tags.of(
-                    "model", model, "target", each.name(), "upstream", each.upstream(), "version", each.version());
-            this.targets.add(new TargetMeter(each.name(), tags, timed, new FailureLog(model, each, nanoTime)));
+            this.targets.add(new TargetMeter(each, timed));
         }
     }
 
@@ -101,7 +157,7 @@ public final class TargetMeters implements AutoCloseable {
     /** Returns a target's meters, by linear search; null if the route has no such target. */
     public @Nullable TargetMeter of(String target) {
         for (TargetMeter each : targets) {
-            if (each.name.equals(target)) {
+            if (each.target.name().equals(target)) {
                 return each;
             }
         }

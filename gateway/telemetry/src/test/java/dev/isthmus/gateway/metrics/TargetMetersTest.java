@@ -13,7 +13,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 class TargetMetersTest {
     @RegisterExtension
-    final LoggedEvents logged = new LoggedEvents(FailureLog.class.getName());
+    final LoggedEvents logged = new LoggedEvents(TargetMeters.class.getName());
 
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
     private long now;
@@ -66,7 +66,7 @@ class TargetMetersTest {
                     .extracting(pair -> pair.key + "=" + pair.value)
                     .containsExactly("model=m", "target=new", "upstream=u", "code=UNAVAILABLE");
         });
-        now += FailureLog.QUIET_NANOS - 1;
+        now += TargetMeters.QUIET_NANOS - 1;
         target.ended(null);
         assertThat(logged.messages()).hasSize(6);
         now++;

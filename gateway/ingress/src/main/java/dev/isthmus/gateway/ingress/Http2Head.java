@@ -28,7 +28,7 @@ final class Http2Head extends RequestHead {
     private final String uri;
     private final boolean grpc;
     private @Nullable GrpcRequestHead call;
-    private @Nullable PathRoute route;
+    private RestRoutes.@Nullable PathRoute route;
     private @Nullable HeaderAllowList allowed;
     private Map<String, String> forwarded = Map.of();
 
@@ -82,8 +82,8 @@ final class Http2Head extends RequestHead {
     }
 
     @Override
-    PathRoute route() {
-        PathRoute cached = route;
+    RestRoutes.PathRoute route() {
+        RestRoutes.PathRoute cached = route;
         if (cached == null) {
             requireOneAuthority();
             cached = super.route();

@@ -92,7 +92,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
      *
      * @throws OipException NOT_FOUND or INVALID_ARGUMENT
      */
-    PathRoute route() {
+    RestRoutes.PathRoute route() {
         return RestRoutes.route(this);
     }
 

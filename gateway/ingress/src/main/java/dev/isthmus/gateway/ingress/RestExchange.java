@@ -53,7 +53,7 @@ final class RestExchange extends CallExchange {
     @Override
     public void open(RequestHead head, Channel channel) {
         try {
-            PathRoute route = head.route();
+            RestRoutes.PathRoute route = head.route();
             if (!route.accepts(head.method())) {
                 headers(Map.of("allow", route.allow()));
                 throw new OipException(ErrorCode.METHOD_NOT_ALLOWED, "Method Not Allowed");

@@ -26,6 +26,23 @@ import org.jspecify.annotations.Nullable;
 final class RestRoutes {
     private RestRoutes() {}
 
+    /**
+     * The operation of a path.
+     *
+     * @param allow the accepted methods, in the form of the {@code Allow} header
+     */
+    record PathRoute(String allow, Operation operation) {
+
+        static PathRoute get(Operation operation) {
+            return new PathRoute("GET", operation);
+        }
+
+        boolean accepts(String method) {
+            return allow.equals(method)
+                    || (allow.equals("GET, POST") && (method.equals("GET") || method.equals("POST")));
+        }
+    }
+
     /** @throws OipException NOT_FOUND or INVALID_ARGUMENT */
     static PathRoute route(RequestHead head) {
         int query = head.uri().indexOf('?');
@@ -79,7 +96,7 @@ final class RestRoutes {
             case VALIDATE -> new Operation.Validate(model, jsonLength(head));
             case OPENAPI -> new Operation.DescribeApi(model);
         };
-        return action.post() ? PathRoute.post(operation) : PathRoute.get(operation);
+        return new PathRoute(action.post() ? "POST" : "GET", operation);
     }
 
     private static Operation infer(RequestHead head, ModelRef model, boolean stream) {

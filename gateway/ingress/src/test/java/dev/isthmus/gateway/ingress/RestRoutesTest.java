@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The routes of the management extensions' paths. */
 class RestRoutesTest {
 
-    private static PathRoute route(String method, String path) {
+    private static RestRoutes.PathRoute route(String method, String path) {
         return RestRoutes.route(new Http1Head(
                 new Http1Request(method, path, false, FieldSection.EMPTY, -1), new ClientConnection("", null, null)));
     }
@@ -67,7 +67,7 @@ class RestRoutesTest {
         boolean change = allow.equals("GET, POST") ? method.equals("POST") : allow.equals("POST");
         ModelRef requested = new ModelRef(orEmpty(model), orEmpty(version));
         assertThat(route(method, path))
-                .isEqualTo(new PathRoute(
+                .isEqualTo(new RestRoutes.PathRoute(
                         allow, new Operation.Manage(extension, requested, orEmpty(resource), change, true)));
     }
 
@@ -144,8 +144,8 @@ class RestRoutesTest {
     @ParameterizedTest
     @EnumSource
     void pathOfTheServer_isARoute(ServerPath path) {
-        assertThat(route("GET", path.path())).isEqualTo(PathRoute.get(path.operation()));
-        assertThat(route("GET", path.path() + "?x=y")).isEqualTo(PathRoute.get(path.operation()));
+        assertThat(route("GET", path.path())).isEqualTo(RestRoutes.PathRoute.get(path.operation()));
+        assertThat(route("GET", path.path() + "?x=y")).isEqualTo(RestRoutes.PathRoute.get(path.operation()));
         assertThat(failure(path.path() + "/x").code()).isEqualTo(ErrorCode.NOT_FOUND);
     }
 
@@ -154,7 +154,7 @@ class RestRoutesTest {
     void actionOnAModel_isARoute(ModelAction action) {
         for (ModelRef model : List.of(ModelRef.of("m"), new ModelRef("m", "2"))) {
             String version = model.version().isEmpty() ? "" : "/versions/2";
-            PathRoute route = route(action.post() ? "POST" : "GET", "/v2/models/m" + version + "/" + action.segment());
+            RestRoutes.PathRoute route = route(action.post() ? "POST" : "GET", "/v2/models/m" + version + "/" + action.segment());
             assertThat(route.operation().requestedModel()).isEqualTo(model);
             assertThat(route.allow()).isEqualTo(action.post() ? "POST" : "GET");
         }

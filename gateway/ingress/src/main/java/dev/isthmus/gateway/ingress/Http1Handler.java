@@ -10,6 +10,7 @@ import dev.isthmus.gateway.ingress.Http1Responses.ResponseFlush;
 import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.net.Turn;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -19,7 +20,6 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,7 +32,6 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private final BodyReadBuffer bodyBuffer;
     private final Turn turn;
     private final RequestReader reader = new RequestReader();
-    private final DisconnectDetector disconnectDetector = new DisconnectDetector(reader);
     private final ResponseFlush flush = new ResponseFlush();
     private @Nullable HttpExchange exchange;
     private boolean bodyEnded;
@@ -72,7 +71,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     public void channelReadComplete(ChannelHandlerContext ctx) {
         flush.readComplete(ctx);
         turn.readComplete();
-        disconnectDetector.readComplete(ctx);
+        reader.readComplete(ctx);
         ctx.fireChannelReadComplete();
     }
 
@@ -214,7 +213,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private void begin(ChannelHandlerContext ctx, Http1Request request) {
         // Without a body it counts as much as with a small one.
         turn.took(reader.ended() ? 2 : 1);
-        OipException refusal = Http1Rules.refusal(request);
+        Http1Head head = new Http1Head(request, connection);
+        OipException refusal = head.refusal();
         if (refusal != null) {
             malformed(ctx, refusal);
             return;
@@ -223,18 +223,18 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         discarded = 0;
         http10 = request.http10();
         keepAlive = request.persistent();
-        open(ctx, request, new Http1Head(request, connection));
+        open(ctx, head);
     }
 
     private HttpExchange exchange(ChannelHandlerContext ctx, HeaderFields head) {
         return listener.exchange(new Http1ResponseWriter(ctx, listener.cors(head)), head, connection, ctx.channel());
     }
 
-    private void open(ChannelHandlerContext ctx, Http1Request request, RequestHead head) {
+    private void open(ChannelHandlerContext ctx, Http1Head head) {
         HttpExchange opened = exchange(ctx, head);
         exchange = opened;
         boolean persistent = keepAlive;
-        boolean expectsContinue = Http1Rules.expectsContinue(request);
+        boolean expectsContinue = head.expectsContinue();
         // A client that got its response does not send its body: there is nothing to discard, and if it sent the body
         // anyway, the start of the next request could not be found.
         keepAlive = persistent && !expectsContinue;
@@ -396,41 +396,11 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         if (exchange == null || exchange.responded()) {
             ctx.close();
         } else {
-            exchange.failCall(Http1Rules.failure(cause));
-        }
-    }
-
-    /**
-     * Detects that a client has disconnected while its pipelined requests wait for a response. The end of the connection
-     * comes after the bytes already sent, and reading is paused: so a little more is read every second, up to a bound.
-     */
-    private static final class DisconnectDetector {
-        /** Reading stops when this many bytes are buffered. */
-        static final int MAX_BUFFERED = 256 << 10;
-
-        private static final long INTERVAL_MILLIS = 1_000;
-
-        private final RequestReader reader;
-        private boolean scheduled;
-
-        DisconnectDetector(RequestReader reader) {
-            this.reader = reader;
-        }
-
-        /** Schedules the next check after a read. */
-        void readComplete(ChannelHandlerContext ctx) {
-            if (reader.isPaused() && !scheduled && reader.unread() < MAX_BUFFERED) {
-                scheduled = true;
-                ctx.executor().schedule(() -> check(ctx), INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
-            }
-        }
-
-        private void check(ChannelHandlerContext ctx) {
-            scheduled = false;
-            if (ctx.channel().isActive() && reader.isPaused()) {
-                // Its completion calls readComplete again if there was anything.
-                ctx.read();
-            }
+            // Of direct memory, which others release: exhaustion of the heap ends the process.
+            exchange.failCall(
+                    cause instanceof OutOfMemoryError
+                            ? new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause)
+                            : new OipException(ErrorCode.INTERNAL, "internal error", cause));
         }
     }
 }

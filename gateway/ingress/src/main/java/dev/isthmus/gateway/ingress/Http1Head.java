@@ -4,6 +4,9 @@ import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.http1.FieldSection;
 import dev.isthmus.gateway.http1.Http1Request;
 import dev.isthmus.gateway.net.RequestTarget;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Predicate;
@@ -19,6 +22,28 @@ final class Http1Head extends RequestHead {
         this.request = request;
         RequestTarget target = RequestTarget.absolute(request.target());
         this.uri = target == null ? request.target() : target.path();
+    }
+
+    /** Returns why a request that is well formed is rejected, and the connection closed; null if it is not. */
+    @Nullable
+    OipException refusal() {
+        OipException host = RequestTarget.refusal(request.target(), request.http10(), all(HttpHeaderNames.HOST));
+        if (host != null) {
+            return host;
+        }
+        for (String expect : all(HttpHeaderNames.EXPECT)) {
+            if (!expect.equalsIgnoreCase("100-continue")) {
+                return new OipException(
+                        ErrorCode.EXPECTATION_FAILED,
+                        "header Expect: '100-continue' is expected, got '" + expect + "'");
+            }
+        }
+        return null;
+    }
+
+    /** Whether the client of a valid request waits for an interim response before its body; HTTP/1.0 has none. */
+    boolean expectsContinue() {
+        return !request.http10() && field(HttpHeaderNames.EXPECT) != null;
     }
 
     @Override

@@ -7,6 +7,8 @@ import dev.isthmus.gateway.http1.RequestParser;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import java.util.concurrent.TimeUnit;
 
 /**
  * What was received on an HTTP/1.1 connection: read only as fast as requests are handled, so that pipelined ones stay
@@ -22,10 +24,15 @@ final class RequestReader {
     private static final int MAX_PART = 256 * 1024;
     /** The largest read of a socket, in bytes. */
     private static final int MAX_READ = 512 * 1024;
+    /** Reading stops when this many bytes wait. */
+    private static final int MAX_WAITING = 256 << 10;
+    /** Between reads while bytes wait. */
+    private static final long INTERVAL_MILLIS = 1_000;
 
     private final RequestParser parser = new RequestParser(LIMITS, MAX_PART);
     private ByteBuf received = Unpooled.EMPTY_BUFFER;
     private boolean paused;
+    private boolean scheduled;
     private long messages;
     private long bytes;
 
@@ -106,6 +113,25 @@ final class RequestReader {
     /** Number of bytes that were not read. */
     int unread() {
         return received.readableBytes();
+    }
+
+    /**
+     * Has a little more read every second while bytes wait, to detect that the client has disconnected: the end of the
+     * connection comes after the bytes already sent, and nothing else is read meanwhile.
+     */
+    void readComplete(ChannelHandlerContext ctx) {
+        if (paused && !scheduled && unread() < MAX_WAITING) {
+            scheduled = true;
+            ctx.executor().schedule(() -> readMore(ctx), INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    private void readMore(ChannelHandlerContext ctx) {
+        scheduled = false;
+        if (paused && ctx.channel().isActive()) {
+            // Its completion calls readComplete again if there was anything.
+            ctx.read();
+        }
     }
 
     /** Whether a head was received in part. */

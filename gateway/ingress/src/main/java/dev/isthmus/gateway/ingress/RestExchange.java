@@ -13,41 +13,54 @@ import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.gateway.net.Turn;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One REST request and its response, the same over HTTP/1.1 and HTTP/2. The response may start before the request's
- * body has ended; the rest of the body is then released.
+ * One REST request and its response, the same over HTTP/1.1 and HTTP/2. The response is sent as a whole, in parts as they
+ * arrive, or as server-sent events, whose status is sent with the first one, so that a later failure is an event. It may
+ * start before the request's body has ended; the rest of the body is then released.
  */
 final class RestExchange extends CallExchange {
     private final ResponseWriter writer;
-    private final RestResponseSender response;
-    private @Nullable OpenedRequest opened;
-    private long bodyBytes;
-    /** The request's body is complete. */
-    private boolean ended;
+    /** The limit on the body. */
+    private long maxBytes;
 
-    /**
-     * The values of the request's head.
-     *
-     * @param maxBytes limit on the body
-     * @param decoder of a compressed body
-     */
-    private record OpenedRequest(long maxBytes, @Nullable CompressedBody decoder) {}
+    private long bodyBytes;
+    /** Inflates the body; null if it is not compressed. */
+    private @Nullable CompressedBody compressedBody;
+
+    private Map<String, String> headers = Map.of();
+    /** Whether the request asks for a stream of events. */
+    private boolean events;
+    /** The content coding that the client accepts; null if there is none, or the response is not compressed. */
+    private @Nullable ContentCoding accepted;
+    /** A message that is sent when the call completes. */
+    private @Nullable RestResponse whole;
+
+    private ResponseProgress progress = ResponseProgress.UNSENT;
+
+    /** What was sent of the response. */
+    private enum ResponseProgress {
+        UNSENT,
+        /** The head of events, or of an empty response, and any number of events. */
+        EVENTS,
+        /** The head of a response that is forwarded as it arrives, and parts of it. */
+        PARTS
+    }
 
     /** @param calls receives the call, or the rejection of the request */
     RestExchange(ResponseWriter writer, IngressSettings settings, CallContext context, Service calls) {
         super(settings, context, calls);
         this.writer = writer;
-        this.response = new RestResponseSender(writer, settings, context);
     }
 
     @Override
@@ -64,113 +77,75 @@ final class RestExchange extends CallExchange {
                 ManagementContentType.check(operation, head);
             }
             InflationLimits limits = settings.bodies().of(operation);
-            if (head.contentLength() > limits.maxBytes()) {
-                throw tooLarge(limits.maxBytes(), head.contentLength() + " bytes");
+            maxBytes = limits.maxBytes();
+            if (head.contentLength() > maxBytes) {
+                throw tooLarge(head.contentLength() + " bytes");
             }
-            boolean events = (operation instanceof Operation.Infer infer && infer.stream())
+            events = (operation instanceof Operation.Infer infer && infer.stream())
                     || (operation instanceof Operation.Generate generate && generate.stream());
             // As Triton does: some clients always accept compression but expect it for inference only.
-            boolean compresses = settings.compressAbove() >= 0 && operation instanceof Operation.Infer;
-            response.form(
-                    events, compresses ? ContentNegotiation.coding(head.all(HttpHeaderNames.ACCEPT_ENCODING)) : null);
+            if (settings.compressAbove() >= 0 && operation instanceof Operation.Infer) {
+                accepted = ContentNegotiation.coding(head.all(HttpHeaderNames.ACCEPT_ENCODING));
+            }
             Call call = new Call(operation, head.deadline(), head.forwarded(settings.forwarded()), context);
             HopCount.check(call.headers(), settings.maxHops());
-            CompressedBody decoder = decoder(head, channel, limits);
-            opened = new OpenedRequest(limits.maxBytes(), decoder);
-            memory.gathered(decoder == null ? 0 : decoder.held());
-            sink = calls.open(call, this);
+            ContentCoding coding = coding(head.codings());
+            CompressedBody body = coding == null ? null : new CompressedBody(coding, limits, channel);
+            compressedBody = body;
+            if (body != null) {
+                memory.gathered(body.bytes());
+            }
+            RequestSink opened = calls.open(call, this);
+            sink = body == null ? opened : body.into(opened);
         } catch (OipException failure) {
             reject(failure);
         }
     }
 
-    private @Nullable CompressedBody decoder(RequestHead head, Channel channel, InflationLimits limits) {
-        try {
-            return CompressedBody.of(head.codings(), channel, limits, this::resumeInflating);
-        } catch (OipException unknown) {
-            headers(Map.of("accept-encoding", ContentCoding.ACCEPTED));
-            throw unknown;
+    /**
+     * The coding of the body; null if it is not compressed.
+     *
+     * @throws OipException UNSUPPORTED_MEDIA_TYPE if the coding is not supported
+     */
+    private @Nullable ContentCoding coding(List<String> codings) {
+        if (codings.isEmpty()) {
+            return null;
         }
+        ContentCoding coding = codings.size() > 1 ? null : ContentCoding.of(codings.getFirst());
+        if (coding == null) {
+            headers(Map.of("accept-encoding", ContentCoding.ACCEPTED));
+            throw new OipException(
+                    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+                    "header Content-Encoding: one of " + ContentCoding.ACCEPTED + " is expected, got '"
+                            + String.join(", ", codings) + "'");
+        }
+        return coding;
     }
 
     @Override
     public void data(ByteBuf chunk) {
         bodyBytes += chunk.readableBytes();
         RequestSink to = sink;
-        OpenedRequest request = opened;
-        if (responded || to == null || request == null) {
+        if (responded || to == null) {
             chunk.release();
-        } else if (bodyBytes > request.maxBytes()) {
+        } else if (bodyBytes > maxBytes) {
             chunk.release();
-            failCall(tooLarge(request.maxBytes(), bodyBytes + " bytes or more"));
-        } else if (request.decoder() == null) {
+            failCall(tooLarge(bodyBytes + " bytes or more"));
+        } else {
             to.data(chunk);
-        } else {
-            request.decoder().add(chunk);
-            inflate(request.decoder(), to);
         }
-    }
-
-    /** Decodes received bytes of a compressed body until the turn ends. */
-    private void inflate(CompressedBody body, RequestSink to) {
-        try {
-            body.decode(to::data);
-            if (!responded) {
-                memory.gathered(body.held());
-            }
-        } catch (OipException malformed) {
-            failCall(malformed);
-        }
-    }
-
-    /** Continues decoding in the next turn. */
-    private void resumeInflating() {
-        CompressedBody body = body();
-        RequestSink to = sink;
-        if (responded || body == null || to == null || !body.hasRemaining()) {
-            return;
-        }
-        inflate(body, to);
-        if (body.hasRemaining()) {
-            return;
-        }
-        if (ended) {
-            end();
-        } else {
-            writer.resumeRequest();
-        }
-    }
-
-    private @Nullable CompressedBody body() {
-        return opened == null ? null : opened.decoder();
     }
 
     @Override
     public void end() {
-        ended = true;
-        RequestSink to = sink;
-        CompressedBody body = body();
-        if (responded || to == null || (body != null && body.hasRemaining())) {
-            return;
-        }
-        if (body != null) {
-            try {
-                body.finish();
-            } catch (OipException malformed) {
-                failCall(malformed);
-                return;
-            }
-            release(body);
-        }
-        if (!responded) {
-            to.end();
+        if (!responded && sink != null) {
+            sink.end();
         }
     }
 
     @Override
     public boolean paused() {
-        CompressedBody body = body();
-        return !responded && sink != null && (!sink.isReady() || (body != null && body.hasRemaining()));
+        return !responded && sink != null && !sink.isReady();
     }
 
     @Override
@@ -186,20 +161,22 @@ final class RestExchange extends CallExchange {
     @Override
     void discard() {
         endRequest();
-        response.release();
+        releaseWhole();
     }
 
     private void endRequest() {
         responded = true;
-        CompressedBody body = body();
-        if (body != null) {
-            release(body);
+        if (compressedBody != null) {
+            compressedBody.release();
         }
     }
 
-    private void release(CompressedBody body) {
-        body.release();
-        memory.gathered(0);
+    /** Releases a response that is not sent. */
+    private void releaseWhole() {
+        if (whole != null) {
+            whole.body().release();
+            whole = null;
+        }
     }
 
     @Override
@@ -209,7 +186,7 @@ final class RestExchange extends CallExchange {
 
     @Override
     public boolean acceptsParts(Wire wire, long length) {
-        return opened != null && response.acceptsParts(length);
+        return !events && writer.abortable() && (accepted == null || length > ContentCoding.MOST_COMPRESSED);
     }
 
     @Override
@@ -218,23 +195,72 @@ final class RestExchange extends CallExchange {
     }
 
     @Override
-    public void headers(Map<String, String> headers) {
-        if (!responded) {
-            response.headers(headers);
+    public void headers(Map<String, String> more) {
+        if (!responded && progress == ResponseProgress.UNSENT && !more.isEmpty()) {
+            headers = RestResponse.merged(headers, more);
         }
     }
 
+    /** One that follows a complete response is dropped. */
     @Override
     public void message(ReplyMessage message) {
-        if (responded || opened == null) {
+        if (responded || whole != null) {
             message.release();
             return;
         }
         try {
-            response.add(message);
+            if (message instanceof ReplyMessage.Part part) {
+                begin(RestResponse.passed(part), ResponseProgress.PARTS);
+                write(part.bytes());
+            } else if (message instanceof ReplyMessage.StreamError error) {
+                error(error.failure());
+            } else if (events && message instanceof ReplyMessage.Inference inference) {
+                begin(RestResponse.events(), ResponseProgress.EVENTS);
+                InferMessage.RestMessage json = (InferMessage.RestMessage) inference.message();
+                write(RestResponse.event(context.allocator(), json.body().content()));
+            } else if (events && message instanceof ReplyMessage.Events forwarded) {
+                begin(RestResponse.events(), ResponseProgress.EVENTS);
+                write(forwarded.content());
+            } else {
+                // A server that does not stream sends one complete response for events, too.
+                RestResponse rendered = RestResponse.of(message, settings.health());
+                whole = rendered;
+                memory.response(writer.queued() + rendered.body().readableBytes());
+            }
         } catch (OipException failure) {
             failCall(failure);
         }
+    }
+
+    private void error(OipException failure) {
+        if (progress != ResponseProgress.EVENTS) {
+            throw failure;
+        }
+        writer.part(errorEvent(failure));
+    }
+
+    private ByteBuf errorEvent(OipException failure) {
+        return RestResponse.event(
+                context.allocator(), Unpooled.wrappedBuffer(JsonResponses.error(failure.message())));
+    }
+
+    private void begin(RestResponse head, ResponseProgress next) {
+        if (progress == ResponseProgress.UNSENT) {
+            progress = next;
+            writer.begin(head.with(headers));
+        }
+    }
+
+    /** Writes the part (taken). */
+    private void write(ByteBuf part) {
+        try {
+            memory.response(writer.queued() + part.readableBytes());
+        } catch (OipException refused) {
+            part.release();
+            throw refused;
+        }
+        writer.part(part);
+        memory.response(writer.queued());
     }
 
     @Override
@@ -242,102 +268,164 @@ final class RestExchange extends CallExchange {
         if (responded) {
             return;
         }
-        if (opened == null || !response.hasMessage()) {
+        RestResponse complete = whole;
+        if (complete == null && !events && progress != ResponseProgress.PARTS) {
             fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's response has no message"));
             return;
         }
         endRequest();
-        response.complete();
-    }
-
-    @Override
-    public void fail(OipException failure) {
-        if (!responded) {
-            endRequest();
-            response.fail(failure);
+        whole = null;
+        if (complete != null) {
+            respond(compressed(complete.with(headers)));
+        } else {
+            begin(RestResponse.events(), ResponseProgress.EVENTS);
+            writer.endBody();
         }
     }
 
-    private static OipException tooLarge(long maxBytes, String got) {
+    /** Compresses a response (taken), unless the client accepts no coding or the size makes it pointless. */
+    private RestResponse compressed(RestResponse plain) {
+        int size = plain.body().readableBytes();
+        if (accepted == null || size <= settings.compressAbove() || size > ContentCoding.MOST_COMPRESSED) {
+            return plain;
+        }
+        return plain.with(accepted.compress(context.allocator(), plain.body()))
+                .with("content-encoding", accepted.token())
+                .varying("accept-encoding");
+    }
+
+    /** Ends the response with a failure, in the form that is still possible. */
+    @Override
+    public void fail(OipException failure) {
+        if (responded) {
+            return;
+        }
+        endRequest();
+        releaseWhole();
+        switch (progress) {
+            case UNSENT -> respond(RestResponse.error(failure).with(headers));
+            case EVENTS -> {
+                writer.part(errorEvent(failure));
+                writer.endBody();
+            }
+            case PARTS -> {
+                writer.abort();
+                memory.release();
+            }
+        }
+    }
+
+    /** A body after HEAD would be parsed as the next response. */
+    private void respond(RestResponse response) {
+        boolean headOnly = context.headers().method().equals("HEAD");
+        writer.respond(headOnly ? response.withoutBody() : response);
+        memory.response(writer.queued());
+    }
+
+    private OipException tooLarge(String got) {
         return new OipException(
                 ErrorCode.PAYLOAD_TOO_LARGE, "request body: at most " + maxBytes + " bytes are accepted, got " + got);
     }
 
     /** A compressed body, inflated one {@link Turn} at a time, because a few bytes may expand to many. */
-    private static final class CompressedBody {
+    private final class CompressedBody implements RequestSink {
         private final ContentInflater decoder;
         private final Turn turn;
+        private RequestSink to = RequestSink.ENDED;
+        private boolean ended;
 
-        private CompressedBody(ContentInflater decoder, Turn turn) {
-            this.decoder = decoder;
-            this.turn = turn;
+        CompressedBody(ContentCoding coding, InflationLimits limits, Channel channel) {
+            this.decoder = coding.decoder(channel.alloc(), limits);
+            this.turn = new Turn(channel.eventLoop(), this::resume);
         }
 
-        /**
-         * Creates the decoder of a body.
-         *
-         * @param codings from the Content-Encoding header
-         * @param resume must call {@link #decode}; run in the next turn if input is left
-         * @return null if the body is not compressed
-         * @throws OipException UNSUPPORTED_MEDIA_TYPE if the coding is not supported
-         */
-        static @Nullable CompressedBody of(
-                List<String> codings, Channel channel, InflationLimits limits, Runnable resume) {
-            if (codings.isEmpty()) {
-                return null;
-            }
-            ContentCoding coding = codings.size() > 1 ? null : ContentCoding.of(codings.getFirst());
-            if (coding == null) {
-                throw new OipException(
-                        ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-                        "header Content-Encoding: one of " + ContentCoding.ACCEPTED + " is expected, got '"
-                                + String.join(", ", codings) + "'");
-            }
-            return new CompressedBody(coding.decoder(channel.alloc(), limits), new Turn(channel.eventLoop(), resume));
-        }
-
-        /** @param part taken */
-        void add(ByteBuf part) {
-            decoder.add(part);
-            turn.giveWay();
-        }
-
-        /**
-         * Decodes buffered input until the turn ends.
-         *
-         * @param out receives the decoded buffers and owns them; it may release this body
-         * @throws OipException as {@link ContentInflater#decode} does
-         */
-        void decode(Consumer<ByteBuf> out) {
-            decoder.decode(() -> !turn.over(), inflated -> {
-                turn.took();
-                turn.tookBytes(inflated.readableBytes());
-                out.accept(inflated);
-            });
-        }
-
-        /** Whether input is left for the next turn. */
-        boolean hasRemaining() {
-            return !decoder.done();
+        /** Sets what receives the inflated body; returns this. */
+        CompressedBody into(RequestSink receiver) {
+            to = receiver;
+            return this;
         }
 
         /** Bytes of memory held: the decoder's state and the input that was not decoded. */
-        int held() {
+        int bytes() {
             return ContentInflater.HELD + decoder.waiting();
         }
 
-        /**
-         * Checks that the body is complete. All input must have been decoded.
-         *
-         * @throws OipException as {@link ContentInflater#finish} does
-         */
-        void finish() {
-            decoder.finish();
+        @Override
+        public void data(ByteBuf part) {
+            decoder.add(part);
+            turn.giveWay();
+            inflate();
         }
 
-        /** Releases everything. Idempotent. */
+        /** Inflates received bytes until the turn ends. */
+        private void inflate() {
+            try {
+                decoder.decode(() -> !turn.over(), inflated -> {
+                    turn.took();
+                    turn.tookBytes(inflated.readableBytes());
+                    to.data(inflated);
+                });
+                if (!responded) {
+                    memory.gathered(bytes());
+                }
+            } catch (OipException malformed) {
+                failCall(malformed);
+            }
+        }
+
+        /** Continues in the next turn. */
+        private void resume() {
+            if (responded || decoder.done()) {
+                return;
+            }
+            inflate();
+            if (ended) {
+                end();
+            } else if (decoder.done()) {
+                writer.resumeRequest();
+            }
+        }
+
+        @Override
+        public void end() {
+            ended = true;
+            if (responded || !decoder.done()) {
+                return;
+            }
+            try {
+                decoder.finish();
+            } catch (OipException malformed) {
+                failCall(malformed);
+                return;
+            }
+            release();
+            to.end();
+        }
+
+        @Override
+        public boolean isReady() {
+            return decoder.done() && to.isReady();
+        }
+
+        @Override
+        public boolean inOnePiece() {
+            return to.inOnePiece();
+        }
+
+        @Override
+        public void onReady() {
+            to.onReady();
+        }
+
+        @Override
+        public void cancel() {
+            to.cancel();
+        }
+
+        /** Releases what was not inflated. Idempotent. */
         void release() {
             decoder.release();
+            memory.gathered(0);
         }
     }
 

@@ -4,9 +4,13 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -27,6 +31,37 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
 
     private static final String JSON_LENGTH = HeaderAllowList.JSON_LENGTH.toString();
     private static final String CONTENT_TYPE = "content-type";
+    private static final ByteBuf EVENT_START = constant("data: ");
+    private static final ByteBuf EVENT_END = constant("\n\n");
+
+    private static ByteBuf constant(String text) {
+        byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
+        ByteBuffer direct = ByteBuffer.allocateDirect(bytes.length).put(bytes).flip();
+        return Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(direct).asReadOnly());
+    }
+
+    /** The response for a message (taken). */
+    static RestResponse of(ReplyMessage message, IngressSettings.HealthResponses health) {
+        return switch (message) {
+            case ReplyMessage.Live live -> health(live.live(), JsonResponses.live(live), health);
+            case ReplyMessage.Ready ready -> health(ready.ready(), JsonResponses.ready(ready), health);
+            case ReplyMessage.ModelReadyState model -> health(model.ready(), JsonResponses.modelReady(model), health);
+            case ReplyMessage.Server server -> json(200, JsonResponses.server(server.metadata()));
+            case ReplyMessage.Model model -> json(200, JsonResponses.model(model.metadata()));
+            case ReplyMessage.Inference inference ->
+                inference(((InferMessage.RestMessage) inference.message()).body());
+            case ReplyMessage.Part part -> throw new IllegalArgumentException("a part, not a message");
+            case ReplyMessage.Document document -> json(200, document.content());
+            case ReplyMessage.Events events -> events().with(events.content());
+            case ReplyMessage.StreamError error -> error(error.failure());
+        };
+    }
+
+    /** The response to a health request; "not ready" has a status other than 2xx (protocol document, Health; R2). */
+    private static RestResponse health(boolean ok, byte[] json, IngressSettings.HealthResponses form) {
+        RestResponse full = json(ok ? 200 : form.notReadyStatus(), json);
+        return form.body() ? full : full.with(Unpooled.EMPTY_BUFFER);
+    }
 
     static RestResponse json(int status, byte[] json) {
         return json(status, Unpooled.wrappedBuffer(json));
@@ -60,6 +95,19 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
                 200,
                 Unpooled.EMPTY_BUFFER,
                 Map.of(CONTENT_TYPE, "text/event-stream", "cache-control", "no-cache", "x-accel-buffering", "no"));
+    }
+
+    /** JSON (taken) as a server-sent event (WHATWG HTML, "Server-sent events"), owned by the caller. */
+    static ByteBuf event(ByteBufAllocator allocator, ByteBuf json) {
+        // A line break would end the event; in JSON it can only stand between tokens.
+        for (int at = lineEnd(json, json.readerIndex()); at >= 0; at = lineEnd(json, at)) {
+            json.setByte(at, ' ');
+        }
+        return allocator.compositeBuffer(3).addComponents(true, EVENT_START.duplicate(), json, EVENT_END.duplicate());
+    }
+
+    private static int lineEnd(ByteBuf json, int from) {
+        return json.forEachByte(from, json.writerIndex() - from, b -> b != '\n' && b != '\r');
     }
 
     /** A failure. Its text may repeat what the client sent, so browsers must not take it for anything but JSON. */

@@ -1,11 +1,13 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.upstream.DescribingReply;
@@ -13,39 +15,69 @@ import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.Wire;
+import dev.isthmus.transcoder.rest.JsonResponseText;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** One inference: sends its request on the wire of the selected target, and its response on the client's. */
+/**
+ * One inference: sends its request on the wire of the selected target, and its response in the form that the client asked
+ * for, as a whole, while it arrives, or as fast as the client reads.
+ */
 final class InferCall implements Reply {
     private final Operation.Infer infer;
     private final Exchange exchange;
+    private final CallContext context;
     private final RoutedCall routed;
-    private final OutgoingResponse response;
+    private final Transcoder transcoder;
     private final SentRequest request;
     private @Nullable Target target;
-    /** Whether the request is its target's, which releases it. */
-    private boolean sent;
-
+    private InferStage stage = InferStage.HELD;
     private Subscription inFlight = Subscription.NONE;
-    private boolean callEnded;
+
+    /** The form of the response to the request that was sent last. */
+    private ResponseForm form = ResponseForm.DECODED;
+
+    private @Nullable PassThroughJson passThrough;
+    private @Nullable JsonResponseWriter text;
+    /** Whether the server's response is complete. */
+    private boolean received;
+
+    /** What becomes of the request. */
+    private enum InferStage {
+        /** The call releases it. */
+        HELD,
+        /** It is its target's, which releases it. */
+        SENT,
+        /** The call has ended. */
+        ENDED
+    }
 
     /** @param body the client's request, released when it is not needed any more */
     InferCall(Exchange exchange, Operation.Infer infer, Transcoder transcoder, RequestBody body) {
         this.exchange = exchange;
+        this.context = exchange.context();
         this.routed = RoutedCall.of(exchange);
         this.infer = infer;
-        this.response = new OutgoingResponse(exchange, transcoder);
-        this.request = new SentRequest(exchange, infer.model(), transcoder, body, response);
+        this.transcoder = transcoder;
+        this.request = new SentRequest(exchange, infer.model(), transcoder, body, this);
         // The time that the route gives it begins with its request.
         routed.call();
     }
 
     /** Whether the call has ended. */
     boolean isEnded() {
-        return callEnded;
+        return stage == InferStage.ENDED;
+    }
+
+    /** Sets the form of the response to the request that is about to be sent. */
+    void form(ResponseForm requested) {
+        form = requested;
     }
 
     /** Sends the complete body to the selected target. */
@@ -85,7 +117,7 @@ final class InferCall implements Reply {
         if (started == null) {
             return null;
         }
-        response.form(started.form());
+        form = started.form();
         exchange.sending();
         RequestUpload upload = new RequestUpload(
                 streamed, new UpstreamRequest.InferenceInParts(chosen.model(), started.length(), request.id()), this);
@@ -96,7 +128,7 @@ final class InferCall implements Reply {
 
     private void infer() {
         Target chosen = target;
-        if (callEnded || chosen == null) {
+        if (isEnded() || chosen == null) {
             return;
         }
         try {
@@ -104,18 +136,18 @@ final class InferCall implements Reply {
                 request.transform(chosen, this::infer);
                 return;
             }
-            sent = true;
+            stage = InferStage.SENT;
             UpstreamRequest sending =
                     new UpstreamRequest.InferenceRequest(chosen.upstream(), chosen.model(), request, infer.stream());
-            inFlight = chosen.service().send(routed.call(), sending, this).cancelIf(callEnded);
+            inFlight = chosen.service().send(routed.call(), sending, this).cancelIf(isEnded());
         } catch (RuntimeException | OutOfMemoryError e) {
-            fail(CallLog.failureOf(e, exchange.context()));
+            fail(CallLog.failureOf(e, context));
         }
     }
 
     /** The client disconnected. */
     void cancel() {
-        if (!callEnded) {
+        if (!isEnded()) {
             end();
             inFlight.cancel();
         }
@@ -123,23 +155,23 @@ final class InferCall implements Reply {
 
     /** The client is ready for more of the response. */
     void onReplyReady() {
-        if (callEnded || !response.isWriting()) {
+        if (isEnded() || text == null) {
             inFlight.onReady();
             return;
         }
         try {
-            response.write();
+            text.write();
             completeIfSent();
         } catch (RuntimeException | OutOfMemoryError e) {
-            fail(CallLog.failureOf(e, exchange.context()));
+            fail(CallLog.failureOf(e, context));
         }
     }
 
     /** The request is invalid, or the gateway failed: cancels what is in flight. */
     void abort(Throwable thrown) {
-        if (!callEnded) {
+        if (!isEnded()) {
             inFlight.cancel();
-            fail(CallLog.failureOf(thrown, exchange.context()));
+            fail(CallLog.failureOf(thrown, context));
         }
     }
 
@@ -155,56 +187,99 @@ final class InferCall implements Reply {
 
     @Override
     public boolean acceptsParts(Wire wire, long length) {
-        return response.acceptsParts(wire, length);
+        return form.passesParts(wire) && exchange.acceptsParts(wire, length);
     }
 
     @Override
     public void headers(Map<String, String> headers) {
-        if (!callEnded) {
+        if (!isEnded()) {
             exchange.headers(headers);
         }
     }
 
     @Override
     public void message(ReplyMessage message) {
-        if (!callEnded && message instanceof ReplyMessage.StreamError) {
+        if (!isEnded() && message instanceof ReplyMessage.StreamError) {
             exchange.message(message);
             return;
         }
-        if (callEnded || !(message instanceof ReplyMessage.Part || message instanceof ReplyMessage.Inference)) {
+        if (isEnded() || !(message instanceof ReplyMessage.Part || message instanceof ReplyMessage.Inference)) {
             message.release();
             return;
         }
         try {
             if (message instanceof ReplyMessage.Part part) {
-                response.part(part);
+                part(part);
             } else if (message instanceof ReplyMessage.Inference inference) {
-                response.message(inference.message(), infer.stream());
+                whole(inference.message());
             }
         } catch (RuntimeException | OutOfMemoryError e) {
             inFlight.cancel();
-            fail(CallLog.failureOf(e, exchange.context()));
+            fail(CallLog.failureOf(e, context));
+        }
+    }
+
+    /** @param message complete, taken */
+    private void whole(InferMessage message) {
+        if (!infer.stream() && Transcoder.writesText(message, form)) {
+            text(transcoder.text(context.allocator(), message, form, context.memory()::source));
+            return;
+        }
+        InferMessage converted = transcoder.response(context.allocator(), message, form, context.memory()::source);
+        context.memory().source(0);
+        exchange.message(new ReplyMessage.Inference(converted));
+    }
+
+    private void text(JsonResponseText json) {
+        if (json.inParts() && exchange.acceptsParts(Wire.REST, json.bytes())) {
+            exchange.responding();
+            text = new JsonResponseWriter(json, context.memory(), exchange);
+            text.begin();
+        } else {
+            RestBody whole = json.whole();
+            context.memory().source(0);
+            exchange.message(new ReplyMessage.Inference(new InferMessage.RestMessage(whole)));
+        }
+    }
+
+    /** @param part taken */
+    private void part(ReplyMessage.Part part) {
+        if (form.wire() != Wire.REST) {
+            exchange.message(part);
+            return;
+        }
+        if (passThrough == null) {
+            passThrough =
+                    new PassThroughJson(context.allocator(), context.memory(), transcoder, part.jsonLength(), form);
+        }
+        ReplyMessage.Part checked = passThrough.add(part);
+        if (checked != null) {
+            exchange.message(checked);
         }
     }
 
     @Override
     public void complete() {
-        response.complete();
+        received = true;
         completeIfSent();
     }
 
+    /** Completes it if all was received, and, if it is written as fast as the client reads, written. */
     private void completeIfSent() {
-        if (callEnded || !response.isComplete()) {
+        if (isEnded() || !received || (text != null && !text.written())) {
             return;
         }
         try {
-            response.end();
+            ReplyMessage.Part last = passThrough == null ? null : passThrough.end();
+            if (last != null) {
+                exchange.message(last);
+            }
         } catch (RuntimeException | OutOfMemoryError e) {
-            fail(CallLog.failureOf(e, exchange.context()));
+            fail(CallLog.failureOf(e, context));
             return;
         }
         // The client may have cancelled the call as it received the last part.
-        if (!callEnded) {
+        if (!isEnded()) {
             end();
             exchange.complete();
         }
@@ -212,7 +287,7 @@ final class InferCall implements Reply {
 
     @Override
     public void fail(OipException failure) {
-        if (callEnded) {
+        if (isEnded()) {
             return;
         }
         boolean sends = inFlight instanceof RequestUpload upload && upload.waitsForClient();
@@ -235,10 +310,75 @@ final class InferCall implements Reply {
     }
 
     private void end() {
-        callEnded = true;
-        response.release();
-        if (!sent) {
+        boolean held = stage == InferStage.HELD;
+        stage = InferStage.ENDED;
+        if (passThrough != null) {
+            passThrough.release();
+        }
+        if (text != null) {
+            text.release();
+        }
+        if (held) {
             request.release();
+        }
+    }
+
+    /** Writes a large JSON response as fast as its client reads it. The call holds the tensors until the last part. */
+    private static final class JsonResponseWriter {
+        private final JsonResponseText text;
+        private final MemoryBudget.MemoryReservation memory;
+        private final Reply client;
+        /** A client that consumes a part at once calls back before the part's write has returned. */
+        private boolean writing;
+
+        private boolean finished;
+
+        /** @param text taken */
+        JsonResponseWriter(JsonResponseText text, MemoryBudget.MemoryReservation memory, Reply client) {
+            this.text = text;
+            this.memory = memory;
+            this.client = client;
+        }
+
+        /**
+         * Starts to write, and counts the source instead of the received bytes.
+         *
+         * @throws dev.isthmus.oip.OipException OVERLOADED if there is no memory
+         */
+        void begin() {
+            memory.written(text.bytes());
+            write();
+        }
+
+        /** Writes as much as the client accepts now. */
+        void write() {
+            if (writing) {
+                return;
+            }
+            writing = true;
+            while (!finished && client.isReady()) {
+                ByteBuf part = text.next();
+                if (part == null) {
+                    release();
+                } else {
+                    client.message(new ReplyMessage.Part(part, ReplyMessage.Part.UNKNOWN, RestBody.ALL_JSON));
+                }
+            }
+            writing = false;
+        }
+
+        /** Whether all of it was written. */
+        boolean written() {
+            return finished;
+        }
+
+        /** Releases everything. Idempotent. */
+        void release() {
+            if (!finished) {
+                finished = true;
+                text.release();
+                memory.source(0);
+            }
         }
     }
 }

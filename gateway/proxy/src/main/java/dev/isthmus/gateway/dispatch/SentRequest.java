@@ -24,7 +24,7 @@ final class SentRequest implements InferSource {
     private final ModelRef requested;
     private final Transcoder transcoder;
     private final RequestBody body;
-    private final @Nullable OutgoingResponse response;
+    private final @Nullable InferCall call;
     /** Null as long as the body is sent as it is. */
     private @Nullable DecodedBody decoded;
 
@@ -36,20 +36,20 @@ final class SentRequest implements InferSource {
      *
      * @param requested the model as the client names it
      * @param body taken
-     * @param response gets the form in which the client wants it; null if that is not the target's matter
+     * @param call gets the form in which the client wants the response; null if that is not the target's matter
      */
     SentRequest(
             Exchange exchange,
             ModelRef requested,
             Transcoder transcoder,
             RequestBody body,
-            @Nullable OutgoingResponse response) {
+            @Nullable InferCall call) {
         this.exchange = exchange;
         this.routed = RoutedCall.of(exchange);
         this.requested = requested;
         this.transcoder = transcoder;
         this.body = body;
-        this.response = response;
+        this.call = call;
     }
 
     @Override
@@ -108,8 +108,8 @@ final class SentRequest implements InferSource {
         if (show != null) {
             show.accept(RequestOutline.of(known.request()));
         }
-        if (response != null) {
-            response.form(known.formOf(model, requested));
+        if (call != null) {
+            call.form(known.formOf(model, requested));
         }
         return known.request().withModel(model);
     }
@@ -117,8 +117,8 @@ final class SentRequest implements InferSource {
     @Override
     public InferMessage encoded(Upstream server, ModelRef model) {
         UpstreamMessage prepared = prepare(routed.features(server), model, show());
-        if (response != null) {
-            response.form(prepared.form());
+        if (call != null) {
+            call.form(prepared.form());
         }
         exchange.sending();
         return prepared.message();

@@ -65,10 +65,10 @@ record DecodedBody(InferMessage.DecodedRequest message, ResponseForm form, Set<S
     }
 
     /** This request (taken) in the form of a server. */
-    UpstreamMessage encoded(Transcoder transcoder, ByteBufAllocator allocator, ServerFeatures peer) {
+    RequestBody.UpstreamMessage encoded(Transcoder transcoder, ByteBufAllocator allocator, ServerFeatures peer) {
         InferMessage sent = peer.dialect().base64()
                 ? message
                 : with(Base64Inputs.decoded(allocator, request(), base64Texts)).message();
-        return new UpstreamMessage(transcoder.request(allocator, sent, peer), form);
+        return new RequestBody.UpstreamMessage(transcoder.request(allocator, sent, peer), form);
     }
 }

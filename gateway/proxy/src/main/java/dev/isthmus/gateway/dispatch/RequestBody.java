@@ -4,6 +4,8 @@ import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestOutline;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
@@ -15,6 +17,14 @@ import org.jspecify.annotations.Nullable;
  * Holds its buffers until {@link #release()}.
  */
 interface RequestBody {
+
+    /**
+     * A request in the form of one server.
+     *
+     * @param message on the server's wire, owned by the receiver
+     * @param form the form in which the client wants the server's response
+     */
+    record UpstreamMessage(InferMessage message, ResponseForm form) {}
 
     /**
      * Adds the next part.

@@ -116,7 +116,7 @@ final class SentRequest implements InferSource {
 
     @Override
     public InferMessage encoded(Upstream server, ModelRef model) {
-        UpstreamMessage prepared = prepare(routed.features(server), model, show());
+        RequestBody.UpstreamMessage prepared = prepare(routed.features(server), model, show());
         if (call != null) {
             call.form(prepared.form());
         }
@@ -129,7 +129,7 @@ final class SentRequest implements InferSource {
         return prepare(server, model, null).message();
     }
 
-    private UpstreamMessage prepare(ServerFeatures server, ModelRef model, @Nullable Consumer<RequestOutline> show) {
+    private RequestBody.UpstreamMessage prepare(ServerFeatures server, ModelRef model, @Nullable Consumer<RequestOutline> show) {
         if (decoded == null) {
             return body.prepare(server, model, show);
         }

@@ -306,6 +306,9 @@ public final class Route {
     }
 
     private WeightedTarget randomTarget(@Nullable StreamSelections stream, @Nullable RequestedVersion version) {
+        if (split.arms().size() == 1) {
+            return split.arms().getFirst();
+        }
         return stream == null
                 ? split.at(selectionState.random().nextLong(), version)
                 : stream.arm(key, split, version, selectionState.random());

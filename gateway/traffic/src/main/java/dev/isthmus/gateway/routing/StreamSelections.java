@@ -15,9 +15,6 @@ public final class StreamSelections {
 
     WeightedTarget arm(
             String route, WeightedTargets split, @Nullable RequestedVersion version, RandomGenerator random) {
-        if (split.size() == 1) {
-            return split.at(0);
-        }
         String key = version == null ? route : route + '\n' + version.version();
         String name = armByRoute.get(key);
         WeightedTarget previous = name == null ? null : split.named(name);

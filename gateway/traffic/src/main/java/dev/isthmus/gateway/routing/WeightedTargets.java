@@ -75,10 +75,6 @@ public final class WeightedTargets {
         ends = ends(newWeights);
     }
 
-    int size() {
-        return arms.size();
-    }
-
     List<WeightedTarget> arms() {
         return arms;
     }

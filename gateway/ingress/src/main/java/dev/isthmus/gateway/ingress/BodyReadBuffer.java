@@ -1,10 +1,13 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.PackedReadAllocator;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.transcoder.buffer.BufferCollector;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.RecvByteBufAllocator;
 import io.netty.handler.codec.ByteToMessageDecoder;
+import io.netty.util.UncheckedBooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,6 +55,16 @@ final class BodyReadBuffer {
     }
 
     /**
+     * Makes its connection read into it while a body is read, and otherwise into buffers sized by earlier reads.
+     *
+     * @param usual makes those
+     */
+    @SuppressWarnings("deprecation") // channels call it
+    RecvByteBufAllocator reads(PackedReadAllocator usual) {
+        return () -> new ReadHandle(usual.newHandle());
+    }
+
+    /**
      * Whether a request body is read into it. What is decoded while it arrives (JSON, compressed bodies) need not be
      * contiguous.
      */
@@ -74,8 +87,7 @@ final class BodyReadBuffer {
     }
 
     /** Where the next read goes, owned by the caller; null if any buffer will do. */
-    @Nullable
-    ByteBuf space(ByteBufAllocator allocator) {
+    private @Nullable ByteBuf space(ByteBufAllocator allocator) {
         ByteBuf to = memory;
         if (to != null
                 && (filled == to.capacity() || (remaining > 0 && remaining == size && size > to.capacity() - filled))) {
@@ -119,13 +131,13 @@ final class BodyReadBuffer {
     }
 
     /** Records the bytes that were read into the buffer returned by {@link #space}. */
-    void read(int bytes) {
+    private void read(int bytes) {
         filled += bytes;
         ahead.release(bytes);
     }
 
     /** All read bytes have been decoded. The memory is kept only for the rest of a head or of a body. */
-    void readComplete() {
+    private void allRead() {
         if (remaining == 0 && filled == 0) {
             drop();
         }
@@ -204,6 +216,78 @@ final class BodyReadBuffer {
             memory = null;
             ahead.release(dropped.capacity() - filled);
             dropped.release();
+        }
+    }
+
+    /** The reads of the connection. The handle of ordinary reads does not learn from reads into this buffer. */
+    @SuppressWarnings("deprecation") // see above
+    private final class ReadHandle extends RecvByteBufAllocator.DelegatingHandle
+            implements RecvByteBufAllocator.ExtendedHandle {
+        private final PackedReadAllocator.PackedReadHandle usual;
+        private boolean readsBody;
+        private int attempted;
+        private int last;
+
+        ReadHandle(PackedReadAllocator.PackedReadHandle usual) {
+            super(usual);
+            this.usual = usual;
+        }
+
+        @Override
+        public ByteBuf allocate(ByteBufAllocator allocator) {
+            ByteBuf space = space(allocator);
+            readsBody = space != null;
+            if (space == null) {
+                return usual.allocate(allocator);
+            }
+            usual.drop();
+            return space;
+        }
+
+        @Override
+        public void attemptedBytesRead(int bytes) {
+            attempted = bytes;
+            if (!readsBody) {
+                usual.attemptedBytesRead(bytes);
+            }
+        }
+
+        @Override
+        public int attemptedBytesRead() {
+            return attempted;
+        }
+
+        @Override
+        public void lastBytesRead(int bytes) {
+            last = bytes;
+            if (!readsBody) {
+                usual.lastBytesRead(bytes);
+            } else if (bytes > 0) {
+                read(bytes);
+            }
+        }
+
+        @Override
+        public int lastBytesRead() {
+            return last;
+        }
+
+        @Override
+        public boolean continueReading() {
+            return usual.continueReading(() -> last > 0 && last == attempted);
+        }
+
+        @Override
+        public boolean continueReading(UncheckedBooleanSupplier more) {
+            return usual.continueReading(more);
+        }
+
+        @Override
+        public void readComplete() {
+            allRead();
+            if (!readsBody) {
+                usual.readComplete();
+            }
         }
     }
 }

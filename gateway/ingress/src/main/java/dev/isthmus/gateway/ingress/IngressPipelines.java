@@ -46,7 +46,7 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
         BodyReadBuffer bodyBuffer;
         if (tls == null) {
             bodyBuffer = new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, ahead);
-            channel.config().setRecvByteBufAllocator(new BodyReadAllocator(READS, bodyBuffer));
+            channel.config().setRecvByteBufAllocator(bodyBuffer.reads(READS));
         } else {
             // What is read from the socket is not what bodies consist of.
             bodyBuffer = new BodyReadBuffer(BodyReadBuffer.ReadSizes.NEVER, ahead);

@@ -82,8 +82,7 @@ final class SplitConnection implements AutoCloseable {
         channel.config().setAllocator(allocator);
         ConnectionTimer timer = new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections(), 0);
         new AcceptedConnection(channel, entry, timer, landing).http1(channel.pipeline());
-        reads = new BodyReadAllocator(
-                        new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)), landing)
+        reads = landing.reads(new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)))
                 .newHandle();
     }
 

@@ -22,8 +22,9 @@ public record BodyLimits(long maxBytes, long maxManagementBytes, int maxRatio) {
         return new BodyLimits(maxBytes, MANAGEMENT, InflationLimits.DEFAULT_RATIO);
     }
 
-    InflationLimits of(Operation operation) {
-        return operation.largeBody() ? large() : small();
+    /** The limit on the body of a request. */
+    long maxBytes(Operation operation) {
+        return operation.largeBody() ? maxBytes : maxManagementBytes;
     }
 
     InflationLimits large() {

@@ -106,12 +106,14 @@ final class ForwardingHeaders {
      */
     static void add(Map<String, String> forwarded, HeaderAllowList allowed, ClientConnection connection) {
         String scheme = connection.tls() == null ? "http" : "https";
-        if (connection.peer() instanceof InetSocketAddress peer) {
+        boolean asksFor = asked(allowed, FOR.toString());
+        boolean asksForwarded = asked(allowed, FORWARDED.toString());
+        if ((asksFor || asksForwarded) && connection.peer() instanceof InetSocketAddress peer) {
             String address = NetUtil.toAddressString(peer.getAddress());
-            if (asked(allowed, FOR.toString())) {
+            if (asksFor) {
                 forwarded.merge(FOR.toString(), address, (hops, last) -> hops + ", " + last);
             }
-            if (asked(allowed, FORWARDED.toString())) {
+            if (asksForwarded) {
                 String node = address.indexOf(':') < 0 ? address : "\"[" + address + "]\"";
                 forwarded.merge(
                         FORWARDED.toString(), "for=" + node + ";proto=" + scheme, (hops, last) -> hops + ", " + last);
@@ -120,11 +122,5 @@ final class ForwardingHeaders {
         if (asked(allowed, PROTO)) {
             forwarded.putIfAbsent(PROTO, scheme);
         }
-    }
-
-    /** Whether {@link #add} adds anything. */
-    static boolean any(HeaderAllowList allowed) {
-        return !allowed.isEmpty()
-                && (asked(allowed, FOR.toString()) || asked(allowed, FORWARDED.toString()) || asked(allowed, PROTO));
     }
 }

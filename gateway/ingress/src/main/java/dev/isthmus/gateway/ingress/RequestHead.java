@@ -111,9 +111,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
         each(
                 name -> name.equals(HopCount.NAME) || (allowed.contains(name) && credible(name)),
                 (name, value) -> forwarded.merge(name, value, RequestHead::joined));
-        if (ForwardingHeaders.any(allowed)) {
-            ForwardingHeaders.add(forwarded, allowed, connection);
-        }
+        ForwardingHeaders.add(forwarded, allowed, connection);
         if (forwarded.isEmpty()) {
             return HopCount.FIRST;
         }

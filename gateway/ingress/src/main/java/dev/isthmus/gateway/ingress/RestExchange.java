@@ -76,8 +76,7 @@ final class RestExchange extends CallExchange {
                 calls.checkHead(context, operation.permission());
                 ManagementContentType.check(operation, head);
             }
-            InflationLimits limits = settings.bodies().of(operation);
-            maxBytes = limits.maxBytes();
+            maxBytes = settings.bodies().maxBytes(operation);
             if (head.contentLength() > maxBytes) {
                 throw tooLarge(head.contentLength() + " bytes");
             }
@@ -90,7 +89,7 @@ final class RestExchange extends CallExchange {
             Call call = new Call(operation, head.deadline(), head.forwarded(settings.forwarded()), context);
             HopCount.check(call.headers(), settings.maxHops());
             ContentCoding coding = coding(head.codings());
-            CompressedBody body = coding == null ? null : new CompressedBody(coding, limits, channel);
+            CompressedBody body = coding == null ? null : new CompressedBody(coding, channel);
             compressedBody = body;
             if (body != null) {
                 memory.gathered(body.bytes());
@@ -334,7 +333,9 @@ final class RestExchange extends CallExchange {
         private RequestSink to = RequestSink.ENDED;
         private boolean ended;
 
-        CompressedBody(ContentCoding coding, InflationLimits limits, Channel channel) {
+        CompressedBody(ContentCoding coding, Channel channel) {
+            InflationLimits limits =
+                    new InflationLimits(maxBytes, settings.bodies().maxRatio());
             this.decoder = coding.decoder(channel.alloc(), limits);
             this.turn = new Turn(channel.eventLoop(), this::resume);
         }

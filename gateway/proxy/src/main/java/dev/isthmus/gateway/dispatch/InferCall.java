@@ -3,6 +3,7 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -29,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * One inference: sends its request on the wire of the selected target, and its response in the form that the client asked
  * for, as a whole, while it arrives, or as fast as the client reads.
  */
-final class InferCall implements Reply {
+final class InferCall extends ForwardingReply {
     private final Operation.Infer infer;
     private final Exchange exchange;
     private final CallContext context;
@@ -60,6 +61,7 @@ final class InferCall implements Reply {
 
     /** @param body the client's request, released when it is not needed any more */
     InferCall(Exchange exchange, Operation.Infer infer, Transcoder transcoder, RequestBody body) {
+        super(exchange);
         this.exchange = exchange;
         this.context = exchange.context();
         this.routed = RoutedCall.of(exchange);
@@ -176,16 +178,6 @@ final class InferCall implements Reply {
     }
 
     @Override
-    public void onReady() {
-        exchange.onReady();
-    }
-
-    @Override
-    public boolean isReady() {
-        return exchange.isReady();
-    }
-
-    @Override
     public boolean acceptsParts(Wire wire, long length) {
         return form.passesParts(wire) && exchange.acceptsParts(wire, length);
     }
@@ -297,16 +289,6 @@ final class InferCall implements Reply {
             exchange.excuseTarget();
         }
         exchange.fail(failure);
-    }
-
-    @Override
-    public void redirected(OipException failure, ModelRef model) {
-        exchange.redirected(failure, model);
-    }
-
-    @Override
-    public void notSent() {
-        exchange.notSent();
     }
 
     private void end() {

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.BodyForm;
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.RequestSink;
@@ -40,12 +39,10 @@ final class IncomingRequest implements RequestSink {
 
     /** Creates the sink of a new call. */
     static RequestSink of(Exchange exchange, Operation.Infer infer, Transcoder transcoder, InferRules rules) {
-        Call call = exchange.call();
         RoutedCall routed = RoutedCall.of(exchange);
         RequestBody body = switch (infer.form()) {
-            case BodyForm.RestForm rest -> restBody(call, infer, rest, routed, transcoder, rules);
-            case BodyForm.ProtobufForm protobuf ->
-                new ProtobufBody(transcoder, call.allocator(), protobuf.outline(), protobuf.inParts());
+            case BodyForm.RestForm rest -> restBody(exchange, infer, rest, routed, transcoder, rules);
+            case BodyForm.ProtobufForm protobuf -> new ProtobufBody(exchange, infer.model(), transcoder, protobuf);
         };
         InferCall flow = new InferCall(exchange, infer, transcoder, body);
         // The length of a protobuf message is not known before its first part.
@@ -57,25 +54,23 @@ final class IncomingRequest implements RequestSink {
     }
 
     private static RequestBody restBody(
-            Call call,
+            Exchange exchange,
             Operation.Infer infer,
             BodyForm.RestForm rest,
             RoutedCall routed,
             Transcoder transcoder,
             InferRules rules) {
         if (rest.jsonLength() == 0) {
-            return new RawBinaryBody(transcoder, call.allocator(), infer.model(), infer.stream());
+            return new RawBinaryBody(exchange, infer.model(), transcoder, infer.stream());
         }
         JsonReadMode reading = JsonReadMode.of(routed.route(), rest.jsonLength());
         return new JsonBody(
-                transcoder,
-                call.allocator(),
-                infer.model(),
+                exchange,
+                infer,
                 rest,
-                rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
-                infer.stream(),
+                transcoder,
                 infer.stream() || !routed.route().decodes() ? reading : reading.decoding(),
-                rules.limits());
+                rules);
     }
 
     @Override

@@ -36,13 +36,10 @@ final class InferCall extends ForwardingReply {
     private final CallContext context;
     private final RoutedCall routed;
     private final Transcoder transcoder;
-    private final SentRequest request;
+    private final RequestBody request;
     private @Nullable Target target;
     private InferStage stage = InferStage.HELD;
     private Subscription inFlight = Subscription.NONE;
-
-    /** The form of the response to the request that was sent last. */
-    private ResponseForm form = ResponseForm.DECODED;
 
     private @Nullable PassThroughJson passThrough;
     private @Nullable JsonResponseWriter text;
@@ -59,15 +56,15 @@ final class InferCall extends ForwardingReply {
         ENDED
     }
 
-    /** @param body the client's request, released when it is not needed any more */
-    InferCall(Exchange exchange, Operation.Infer infer, Transcoder transcoder, RequestBody body) {
+    /** @param request released when it is not needed any more */
+    InferCall(Exchange exchange, Operation.Infer infer, Transcoder transcoder, RequestBody request) {
         super(exchange);
         this.exchange = exchange;
         this.context = exchange.context();
         this.routed = RoutedCall.of(exchange);
         this.infer = infer;
         this.transcoder = transcoder;
-        this.request = new SentRequest(exchange, infer.model(), transcoder, body, this);
+        this.request = request;
         // The time that the route gives it begins with its request.
         routed.call();
     }
@@ -75,11 +72,6 @@ final class InferCall extends ForwardingReply {
     /** Whether the call has ended. */
     boolean isEnded() {
         return stage == InferStage.ENDED;
-    }
-
-    /** Sets the form of the response to the request that is about to be sent. */
-    void form(ResponseForm requested) {
-        form = requested;
     }
 
     /** Sends the complete body to the selected target. */
@@ -111,16 +103,10 @@ final class InferCall extends ForwardingReply {
     @Nullable
     RequestUpload startUpload(TargetSelection selection, StreamedRequest streamed) {
         Target chosen = selection.target();
-        if (exchange.showsOutline()) {
-            exchange.parsed(streamed.outline());
-            request.shown();
-        }
-        StreamedRequest.StreamedMessage started = streamed.start(routed.features(chosen.upstream()), chosen.model());
+        StreamedRequest.StreamedMessage started = request.start(streamed, chosen);
         if (started == null) {
             return null;
         }
-        form = started.form();
-        exchange.sending();
         RequestUpload upload = new RequestUpload(
                 streamed, new UpstreamRequest.InferenceInParts(chosen.model(), started.length(), request.id()), this);
         inFlight = upload;
@@ -179,7 +165,7 @@ final class InferCall extends ForwardingReply {
 
     @Override
     public boolean acceptsParts(Wire wire, long length) {
-        return form.passesParts(wire) && exchange.acceptsParts(wire, length);
+        return request.form().passesParts(wire) && exchange.acceptsParts(wire, length);
     }
 
     @Override
@@ -213,6 +199,7 @@ final class InferCall extends ForwardingReply {
 
     /** @param message complete, taken */
     private void whole(InferMessage message) {
+        ResponseForm form = request.form();
         if (!infer.stream() && Transcoder.writesText(message, form)) {
             text(transcoder.text(context.allocator(), message, form, context.memory()::source));
             return;
@@ -236,6 +223,7 @@ final class InferCall extends ForwardingReply {
 
     /** @param part taken */
     private void part(ReplyMessage.Part part) {
+        ResponseForm form = request.form();
         if (form.wire() != Wire.REST) {
             exchange.message(part);
             return;

@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -14,12 +16,10 @@ import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
-import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.util.Map;
 import java.util.Set;
@@ -32,47 +32,38 @@ import org.jspecify.annotations.Nullable;
  * validates the numbers in it ({@link JsonText}). Binary data whose sizes are known to be right is forwarded to a gRPC
  * server as it arrives.
  */
-final class JsonBody implements RequestBody {
+final class JsonBody extends RequestBody {
     private final JsonText text;
-    private final Transcoder transcoder;
-    private final ByteBufAllocator allocator;
-    private final ModelRef requested;
     private final BodyForm.RestForm sent;
+    /** How NaN and the infinities are written in the response, from the client or the configuration. */
     private final NonFinite nonFinite;
+
     private final boolean events;
     private @Nullable BinaryPartsRequest parts;
 
-    /**
-     * Creates an empty body.
-     *
-     * @param requested the model as the client names it
-     * @param nonFinite how NaN and the infinities are written in the response, from the client or the configuration
-     */
+    /** Creates an empty body. */
     JsonBody(
-            Transcoder transcoder,
-            ByteBufAllocator allocator,
-            ModelRef requested,
+            Exchange exchange,
+            Operation.Infer infer,
             BodyForm.RestForm sent,
-            NonFinite nonFinite,
-            boolean events,
+            Transcoder transcoder,
             JsonReadMode reading,
-            WireLimits limits) {
-        this.text = new JsonText(allocator, requested, sent.jsonLength(), reading, limits);
-        this.transcoder = transcoder;
-        this.allocator = allocator;
-        this.requested = requested;
+            InferRules rules) {
+        super(exchange, infer.model(), transcoder);
+        this.text = new JsonText(allocator, requested, sent.jsonLength(), reading, rules.limits());
         this.sent = sent;
-        this.nonFinite = nonFinite;
-        this.events = events;
+        this.nonFinite = sent.nonFinite() == null ? rules.nonFinite() : sent.nonFinite();
+        this.events = infer.stream();
     }
 
     @Override
-    public void add(ByteBuf chunk) {
+    void add(ByteBuf chunk) {
         text.add(chunk);
     }
 
     @Override
-    public @Nullable StreamedRequest streamed() {
+    @Nullable
+    StreamedRequest streamed() {
         if (parts == null) {
             RestRequest head = text.head(sent.bodyLength());
             if (head != null && head.foreignParameter() == null) {
@@ -83,12 +74,12 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
-    public long held() {
+    long held() {
         return text.held();
     }
 
     @Override
-    public void end() {
+    void end() {
         if (parts != null && parts.started()) {
             text.requireComplete();
         } else {
@@ -97,12 +88,12 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
-    public Map<String, Parameter> parameters() {
+    Map<String, Parameter> parameters() {
         return request().parameters();
     }
 
     @Override
-    public String id() {
+    String receivedId() {
         return request().id();
     }
 
@@ -111,18 +102,18 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
-    public UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> shown) {
+    UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> show) {
         RestRequest complete = text.request();
-        if (shown != null) {
-            shown.accept(RequestOutline.of(complete.request()));
+        if (show != null) {
+            show.accept(RequestOutline.of(complete.request()));
         }
         ByteBuf original = text.text();
         if (original == null || !PassThroughRule.appliesTo(peer, complete)) {
             return decode(peer, model).encoded(transcoder, allocator, peer);
         }
-        OutputForms requested = complete.outputForms().with(nonFinite);
+        OutputForms wanted = complete.outputForms().with(nonFinite);
         boolean responseUnchanged =
-                nonFinite == NonFinite.TOKEN && outputs(complete).equals(requested);
+                nonFinite == NonFinite.TOKEN && outputs(complete).equals(wanted);
         return new UpstreamMessage(
                 new InferMessage.RestMessage(new RestBody(original, sent.jsonLength())).retained(),
                 form(complete, model, outputs(complete), responseUnchanged));
@@ -135,7 +126,7 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
-    public DecodedBody decode(ServerFeatures peer, ModelRef model) {
+    DecodedBody decode(ServerFeatures peer, ModelRef model) {
         RestRequest full = text.inFull();
         String foreign = full.foreignParameter();
         if (foreign != null && !peer.anyParameter()) {
@@ -162,7 +153,7 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
-    public void release() {
+    void releaseReceived() {
         text.release();
         if (parts != null) {
             parts.release();

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
@@ -15,7 +17,6 @@ import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.RawRequest;
 import dev.isthmus.transcoder.rest.OutputForms;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -25,9 +26,7 @@ import org.jspecify.annotations.Nullable;
  * A protobuf request: validated and forwarded unchanged to a protobuf upstream, transcoded for any other. One that is
  * received in parts is validated while it arrives.
  */
-final class ProtobufBody implements RequestBody {
-    private final Transcoder transcoder;
-    private final ByteBufAllocator allocator;
+final class ProtobufBody extends RequestBody {
     private final ProtobufReader.Outline outline;
     private final @Nullable MessagePartsRequest parts;
     private @Nullable ByteBuf message;
@@ -36,40 +35,31 @@ final class ProtobufBody implements RequestBody {
 
     private int sentLength;
 
-    /** A message received in one piece. */
-    ProtobufBody(Transcoder transcoder, ByteBufAllocator allocator, ProtobufReader.Outline outline) {
-        this(transcoder, allocator, outline, null);
-    }
-
     /**
      * Creates an empty body.
      *
-     * @param outline of the message
-     * @param raw the checks of a message that is received in parts; null for one piece
+     * @param requested the model as the client names it
+     * @param form of the message, which is received in one piece or in parts
      */
-    ProtobufBody(
-            Transcoder transcoder,
-            ByteBufAllocator allocator,
-            ProtobufReader.Outline outline,
-            @Nullable RawRequest raw) {
-        this.transcoder = transcoder;
-        this.allocator = allocator;
-        this.outline = outline;
-        this.parts = raw == null ? null : new MessagePartsRequest(raw);
+    ProtobufBody(Exchange exchange, ModelRef requested, Transcoder transcoder, BodyForm.ProtobufForm form) {
+        super(exchange, requested, transcoder);
+        this.outline = form.outline();
+        this.parts = form.inParts() == null ? null : new MessagePartsRequest(form.inParts());
     }
 
     @Override
-    public void add(ByteBuf chunk) {
+    void add(ByteBuf chunk) {
         if (parts != null) {
             parts.add(chunk);
         } else {
-            release();
+            releaseReceived();
             message = chunk;
         }
     }
 
     @Override
-    public @Nullable StreamedRequest streamed() {
+    @Nullable
+    StreamedRequest streamed() {
         if (parts != null) {
             transcoder.requireTensors(parts.raw);
         }
@@ -77,7 +67,7 @@ final class ProtobufBody implements RequestBody {
     }
 
     @Override
-    public long held() {
+    long held() {
         if (message != null) {
             return message.readableBytes();
         }
@@ -86,7 +76,7 @@ final class ProtobufBody implements RequestBody {
     }
 
     @Override
-    public void end() {
+    void end() {
         if (parts == null) {
             complete();
         } else if (!parts.raw.complete()) {
@@ -105,22 +95,22 @@ final class ProtobufBody implements RequestBody {
     }
 
     @Override
-    public Map<String, Parameter> parameters() {
+    Map<String, Parameter> parameters() {
         return outline.parameters();
     }
 
     @Override
-    public String id() {
+    String receivedId() {
         return outline.id();
     }
 
     @Override
-    public UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> shown) {
-        return new UpstreamMessage(transcoder.request(allocator, renamed(model), peer, shown), form(peer, model));
+    UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> show) {
+        return new UpstreamMessage(transcoder.request(allocator, renamed(model), peer, show), form(peer, model));
     }
 
     @Override
-    public DecodedBody decode(ServerFeatures peer, ModelRef model) {
+    DecodedBody decode(ServerFeatures peer, ModelRef model) {
         ResponseForm form = form(peer, model);
         // A server that gets raw contents returns raw contents.
         return new DecodedBody(transcoder.decoded(renamed(model), peer), form.typed() ? form.rewritten() : form);
@@ -159,7 +149,7 @@ final class ProtobufBody implements RequestBody {
     }
 
     @Override
-    public void release() {
+    void releaseReceived() {
         if (parts != null) {
             parts.gathered.release();
         }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata;
@@ -19,7 +20,6 @@ import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.OutputForms;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -31,32 +31,27 @@ import org.jspecify.annotations.Nullable;
  * size of the body; if several are and the first is one of them, that one is the batch's, and the request is a batch of
  * one. A BYTES input has one element, without its length prefix. All outputs are returned as binary data.
  */
-final class RawBinaryBody implements RequestBody {
-    private final Transcoder transcoder;
-    private final ByteBufAllocator allocator;
-    private final ModelRef requested;
+final class RawBinaryBody extends RequestBody {
     private final boolean events;
     private final BufferCollector gathered;
     private @Nullable ByteBuf body;
     private @Nullable ModelMetadata metadata;
 
     /** @param requested the model as the client names it */
-    RawBinaryBody(Transcoder transcoder, ByteBufAllocator allocator, ModelRef requested, boolean events) {
-        this.transcoder = transcoder;
-        this.allocator = allocator;
-        this.requested = requested;
+    RawBinaryBody(Exchange exchange, ModelRef requested, Transcoder transcoder, boolean events) {
+        super(exchange, requested, transcoder);
         this.events = events;
         this.gathered = new BufferCollector(allocator);
     }
 
     @Override
-    public void add(ByteBuf chunk) {
+    void add(ByteBuf chunk) {
         gathered.add(chunk);
     }
 
     @Override
     public boolean needsMetadata() {
-        return true;
+        return !isDecoded();
     }
 
     @Override
@@ -65,36 +60,36 @@ final class RawBinaryBody implements RequestBody {
     }
 
     @Override
-    public long held() {
+    long held() {
         return gathered.bytes();
     }
 
     @Override
-    public void end() {
+    void end() {
         body = gathered.take();
     }
 
     @Override
-    public Map<String, Parameter> parameters() {
+    Map<String, Parameter> parameters() {
         return Map.of();
     }
 
     @Override
-    public String id() {
+    String receivedId() {
         return "";
     }
 
     @Override
-    public UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> shown) {
+    UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> show) {
         DecodedBody decoded = decode(peer, model);
-        if (shown != null) {
-            decoded.show(shown);
+        if (show != null) {
+            decoded.show(show);
         }
         return decoded.encoded(transcoder, allocator, peer);
     }
 
     @Override
-    public DecodedBody decode(ServerFeatures peer, ModelRef model) {
+    DecodedBody decode(ServerFeatures peer, ModelRef model) {
         ModelMetadata.TensorMetadata input = input();
         DataType type = TensorCheck.INPUT.dataType(input.name(), input.dataType());
         ByteBuf whole = body;
@@ -180,7 +175,7 @@ final class RawBinaryBody implements RequestBody {
     }
 
     @Override
-    public void release() {
+    void releaseReceived() {
         gathered.release();
         if (body != null) {
             body.release();

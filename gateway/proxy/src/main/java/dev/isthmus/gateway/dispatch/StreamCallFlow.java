@@ -120,9 +120,12 @@ final class StreamCallFlow implements RequestSink {
 
     /** Sends a request that all layers have let pass (taken). */
     void send(StreamedCall request, ByteBuf message) {
-        ProtobufBody body = new ProtobufBody(transcoder, call.allocator(), request.outline());
-        body.add(message);
-        SentRequest sent = new SentRequest(request.exchange(), request.outline().model(), transcoder, body, null);
+        RequestBody sent = new ProtobufBody(
+                request.exchange(),
+                request.outline().model(),
+                transcoder,
+                new BodyForm.ProtobufForm(request.outline(), null));
+        sent.add(message);
         try {
             TargetSelection selection =
                     RoutedCall.of(request.exchange()).selectTarget(attributes(request.outline()), selections);
@@ -131,7 +134,7 @@ final class StreamCallFlow implements RequestSink {
                     send(request, selection, sent);
                     decided(request);
                 });
-                body.release();
+                sent.releaseReceived();
             } else {
                 send(request, selection, sent);
             }
@@ -151,7 +154,7 @@ final class StreamCallFlow implements RequestSink {
     }
 
     /** @param source taken */
-    private void send(StreamedCall request, TargetSelection selection, SentRequest source) {
+    private void send(StreamedCall request, TargetSelection selection, RequestBody source) {
         Target target = selection.target();
         InferenceRequest message = new InferenceRequest(target.upstream(), target.model(), source, true);
         Call own = RoutedCall.of(request.exchange()).call();

@@ -32,7 +32,6 @@ import dev.isthmus.proto.metadata.RawModelMetadata;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ExpectedOrigin;
 import dev.isthmus.transcoder.message.Wire;
-import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -43,6 +42,8 @@ import org.jspecify.annotations.Nullable;
  * A server that speaks gRPC. An inference message names its model and version: the {@code model} argument is ignored.
  */
 public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
+    private static final GrpcResponseReader INFERENCE =
+            message -> new ReplyMessage.Inference(new InferMessage.ProtobufMessage(message));
     private static final GrpcResponseReader DOCUMENT = ReplyMessage.Document::new;
     private static final GrpcResponseReader SERVER_READY = message ->
             new ReplyMessage.Ready(parse(ServerReadyResponse.parser(), message).getReady());
@@ -161,30 +162,8 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
     }
 
     private UnaryCall inference(Call call, ModelRef model, String id, Reply reply) {
-        ExpectedOrigin origin = ExpectedOrigin.of(capabilities().dialect(), model.name(), id);
-        return open(
-                call,
-                methods.modelInfer(),
-                new InferenceReader(origin),
-                settings().maxMessageBytes(),
-                reply);
-    }
-
-    private record InferenceReader(ExpectedOrigin expected) implements GrpcResponseReader {
-        @Override
-        public @Nullable String violation(ByteBuf start) {
-            return expected.violation(ProtobufReader.origin(start));
-        }
-
-        @Override
-        public ReplyMessage read(ByteBuf message) {
-            return new ReplyMessage.Inference(new InferMessage.ProtobufMessage(message));
-        }
-
-        @Override
-        public boolean passesParts() {
-            return true;
-        }
+        return open(call, methods.modelInfer(), INFERENCE, settings().maxMessageBytes(), reply)
+                .expecting(ExpectedOrigin.of(capabilities().dialect(), model.name(), id));
     }
 
     @Override

@@ -8,7 +8,9 @@ import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.upstream.CallTimeout;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.transcoder.message.ExpectedOrigin;
 import dev.isthmus.transcoder.message.Wire;
+import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,8 @@ final class UnaryCall extends GrpcCall {
     private final GrpcResponseReader reader;
     private final long maxBytes;
     private final MemoryBudget.MemoryReservation memory;
+    /** What the response to an inference has to repeat; null for any other. */
+    private @Nullable ExpectedOrigin expected;
     /** Kept until there is a stream for it. */
     private @Nullable ByteBuf request;
     /** The response message, kept until the status arrives. */
@@ -46,6 +50,12 @@ final class UnaryCall extends GrpcCall {
         this.reader = reader;
         this.maxBytes = maxBytes;
         this.memory = memory;
+    }
+
+    /** Sets what the response to an inference has to repeat; a large one may then be forwarded unread, in parts. */
+    UnaryCall expecting(ExpectedOrigin origin) {
+        expected = origin;
+        return this;
     }
 
     /**
@@ -116,7 +126,7 @@ final class UnaryCall extends GrpcCall {
 
     @Override
     boolean acceptsParts() {
-        return reader.passesParts()
+        return expected != null
                 && message == null
                 && length == 0
                 && reply().acceptsParts(Wire.PROTOBUF, ReplyMessage.Part.UNKNOWN);
@@ -173,7 +183,7 @@ final class UnaryCall extends GrpcCall {
 
     /** Fails if the response that begins so is that to another request; returns whether it is. */
     private boolean failsAsForeign(ByteBuf start) {
-        String violation = reader.violation(start);
+        String violation = expected == null ? null : expected.violation(ProtobufReader.origin(start));
         if (violation == null) {
             return false;
         }

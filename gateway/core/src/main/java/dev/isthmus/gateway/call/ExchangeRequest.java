@@ -24,7 +24,6 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
 
     private boolean opened;
     private boolean waiting;
-    private boolean waited;
     private boolean sized;
     private boolean complete;
     private boolean countsMemory;
@@ -50,11 +49,12 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
             }
         }
         if (!exchange.finished) {
-            dispatch();
+            dispatch(first > 0);
         }
     }
 
-    private void dispatch() {
+    /** @param waited whether the client may wait for it */
+    private void dispatch(boolean waited) {
         try {
             behind = handler.open(exchange);
         } catch (RuntimeException refused) {
@@ -83,7 +83,6 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         // Another thread may complete it, so it is looked at once.
         if (!decision.isDone()) {
             waiting = true;
-            waited = true;
             decision.whenComplete((decided, refusal) -> exchange.context.loop().execute(() -> decided(refusal, then)));
             return true;
         }

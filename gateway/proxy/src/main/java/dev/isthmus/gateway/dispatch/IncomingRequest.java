@@ -5,7 +5,7 @@ import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.RequestAttributes;
-import dev.isthmus.gateway.routing.TargetSelection;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.transcoder.Transcoder;
 import io.netty.buffer.ByteBuf;
@@ -25,7 +25,6 @@ final class IncomingRequest implements RequestSink {
     /** Whether it may still be forwarded in parts. */
     private boolean open;
 
-    private @Nullable TargetSelection selection;
     private @Nullable RequestUpload upload;
 
     private IncomingRequest(Exchange exchange, RequestBody body, InferCall flow, boolean open, boolean large) {
@@ -118,20 +117,19 @@ final class IncomingRequest implements RequestSink {
         return largest;
     }
 
-    /** Selects the target. The selection is kept, even if the request is gathered after all. */
+    /** Selects the target, which it keeps, even if the request is gathered after all. */
     private void begin(StreamedRequest streamed) {
         if (!exchange.sized(streamed.length())) {
             // Gathered meanwhile, and sent when it is complete and admitted.
             return;
         }
-        TargetSelection selected = select();
-        selection = selected;
-        if (streamed.length() > selected.target().service().passesFrom()) {
+        Target selected = select();
+        if (streamed.length() > selected.service().passesFrom()) {
             upload = flow.startUpload(selected, streamed);
         }
     }
 
-    private TargetSelection select() {
+    private Target select() {
         return routed.selectTarget(new RequestAttributes(exchange.call().client(), body.parameters(), body.id()), null);
     }
 
@@ -166,7 +164,8 @@ final class IncomingRequest implements RequestSink {
                 }
                 upload.end();
             } else {
-                flow.send(selection == null ? select() : selection);
+                Target selected = routed.target();
+                flow.send(selected == null ? select() : selected);
             }
         } catch (RuntimeException | OutOfMemoryError e) {
             flow.abort(e);

@@ -10,7 +10,6 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.routing.Target;
-import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.upstream.DescribingReply;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
@@ -75,8 +74,7 @@ final class InferCall extends ForwardingReply {
     }
 
     /** Sends the complete body to the selected target. */
-    void send(TargetSelection selection) {
-        Target chosen = selection.target();
+    void send(Target chosen) {
         target = chosen;
         if (!request.needsMetadata()) {
             infer();
@@ -101,8 +99,7 @@ final class InferCall extends ForwardingReply {
      * @return null if it is to be gathered for the selected target
      */
     @Nullable
-    RequestUpload startUpload(TargetSelection selection, StreamedRequest streamed) {
-        Target chosen = selection.target();
+    RequestUpload startUpload(Target chosen, StreamedRequest streamed) {
         StreamedRequest.StreamedMessage started = request.start(streamed, chosen);
         if (started == null) {
             return null;

@@ -87,7 +87,7 @@ final class RoutedCall {
      * @param stream the random choices of its stream so far; null for a request of its own
      * @throws OipException NOT_FOUND for a version that no target serves
      */
-    TargetSelection selectTarget(RequestAttributes attributes, @Nullable StreamSelections stream) {
+    Target selectTarget(RequestAttributes attributes, @Nullable StreamSelections stream) {
         TargetSelection selection = route.pick(model, attributes, stream);
         Target chosen = selection.target();
         target = chosen;
@@ -97,6 +97,6 @@ final class RoutedCall {
         exchange.targeted();
         exchange.context().sentTo(chosen.arm(), chosen.upstream().name(), chosen.model());
         call = call().withAffinity(selection.affinity(), selection.sequence());
-        return selection;
+        return chosen;
     }
 }

@@ -11,7 +11,6 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.StreamSelections;
 import dev.isthmus.gateway.routing.Target;
-import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.oip.ModelRef;
@@ -127,16 +126,15 @@ final class StreamCallFlow implements RequestSink {
                 new BodyForm.ProtobufForm(request.outline(), null));
         sent.add(message);
         try {
-            TargetSelection selection =
-                    RoutedCall.of(request.exchange()).selectTarget(attributes(request.outline()), selections);
+            Target target = RoutedCall.of(request.exchange()).selectTarget(attributes(request.outline()), selections);
             if (sent.transforms()) {
-                sent.transform(selection.target(), () -> {
-                    send(request, selection, sent);
+                sent.transform(target, () -> {
+                    send(request, target, sent);
                     decided(request);
                 });
                 sent.releaseReceived();
             } else {
-                send(request, selection, sent);
+                send(request, target, sent);
             }
         } catch (RuntimeException fault) {
             sent.release();
@@ -154,14 +152,13 @@ final class StreamCallFlow implements RequestSink {
     }
 
     /** @param source taken */
-    private void send(StreamedCall request, TargetSelection selection, RequestBody source) {
-        Target target = selection.target();
+    private void send(StreamedCall request, Target target, RequestBody source) {
         InferenceRequest message = new InferenceRequest(target.upstream(), target.model(), source, true);
         Call own = RoutedCall.of(request.exchange()).call();
         ModelSubstream substream;
         try {
             message.encode();
-            Call withAffinity = call.withAffinity(selection.affinity(), selection.sequence());
+            Call withAffinity = call.withAffinity(own.affinity(), own.sequence());
             substream = substream(withAffinity, target, request.outline().model(), request);
         } catch (RuntimeException fault) {
             message.release();

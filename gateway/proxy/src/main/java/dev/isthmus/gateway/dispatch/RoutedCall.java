@@ -9,7 +9,6 @@ import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.StreamSelections;
 import dev.isthmus.gateway.routing.Target;
-import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -88,7 +87,7 @@ final class RoutedCall {
      * @throws OipException NOT_FOUND for a version that no target serves
      */
     Target selectTarget(RequestAttributes attributes, @Nullable StreamSelections stream) {
-        TargetSelection selection = route.pick(model, attributes, stream);
+        Route.TargetSelection selection = route.pick(model, attributes, stream);
         Target chosen = selection.target();
         target = chosen;
         if (chosen.upstream().readsPriority()) {

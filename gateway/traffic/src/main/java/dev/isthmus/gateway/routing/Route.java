@@ -314,6 +314,14 @@ public final class Route {
                 : stream.arm(key, split, version, selectionState.random());
     }
 
+    /**
+     * The target chosen for one request.
+     *
+     * @param affinity requests of equal affinity belong on one server of the target; {@link Call#NO_AFFINITY} for any
+     * @param sequence whether it belongs to a sequence, whose state is on one server: it must not be sent to another
+     */
+    public record TargetSelection(Target target, long affinity, boolean sequence) {}
+
     /** Sends requests that meet every condition to one target. */
     record RoutingRule(List<Condition> conditions, WeightedTarget arm) {
 

@@ -105,7 +105,7 @@ class RoutingRuleTest {
         Route route = tables.route(model);
         RequestAttributes ruled =
                 new RequestAttributes(Map.of("x-canary", "yes", "x-user", "alice")::get, Map.of(), "");
-        TargetSelection pick = route.pick(Tables.M, ruled);
+        Route.TargetSelection pick = route.pick(Tables.M, ruled);
         assertThat(pick.target().arm()).isEqualTo("canary");
         assertThat(pick.affinity())
                 .isNotEqualTo(Call.NO_AFFINITY)

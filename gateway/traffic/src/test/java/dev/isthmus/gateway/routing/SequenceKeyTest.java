@@ -46,7 +46,7 @@ class SequenceKeyTest {
     @Test
     void requests_ofASequence_belongOnOneServerOfOneArm() {
         Route route = tables.route(Model.split(50, 50));
-        TargetSelection first = route.pick(Tables.M, sequence(7, "sequence_start"));
+        Route.TargetSelection first = route.pick(Tables.M, sequence(7, "sequence_start"));
         assertThat(first.sequence()).isTrue();
         assertThat(first.affinity()).isNotEqualTo(Call.NO_AFFINITY);
         assertThat(route.pick(Tables.M, sequence(7))).isEqualTo(first);
@@ -74,7 +74,7 @@ class SequenceKeyTest {
     @ParameterizedTest
     @MethodSource("noSequences")
     void id_thatNamesNone_isNoSequence(Parameter id) {
-        TargetSelection pick = tables.route(Model.split(50, 50)).pick(Tables.M, sequence(id));
+        Route.TargetSelection pick = tables.route(Model.split(50, 50)).pick(Tables.M, sequence(id));
         assertThat(pick.sequence()).isFalse();
         assertThat(pick.affinity()).isEqualTo(Call.NO_AFFINITY);
         assertThat(tables.pins().size()).isZero();
@@ -207,7 +207,7 @@ class SequenceKeyTest {
     @Test
     void sequence_comesBeforeTheStickyKey() {
         Route route = tables.route(Model.split(50, 50).stickyHeader("x-user"));
-        TargetSelection alone = route.pick(Tables.M, sequence(7));
+        Route.TargetSelection alone = route.pick(Tables.M, sequence(7));
         RequestAttributes both = new RequestAttributes(
                 Map.of("x-user", "alice")::get, sequence(7).parameters(), "");
         assertThat(route.pick(Tables.M, both)).isEqualTo(alone);
@@ -216,7 +216,7 @@ class SequenceKeyTest {
     @Test
     void sequence_ofTheDefaultUpstream_belongsOnOneServer() {
         RoutingTable table = tables.withDefault("d").table(Map.of());
-        TargetSelection pick = table.route(Tables.M).pick(Tables.M, sequence(7));
+        Route.TargetSelection pick = table.route(Tables.M).pick(Tables.M, sequence(7));
         assertThat(pick.affinity()).isNotEqualTo(Call.NO_AFFINITY);
         assertThat(pick.sequence()).isTrue();
     }

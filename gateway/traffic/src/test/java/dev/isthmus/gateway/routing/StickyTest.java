@@ -19,17 +19,17 @@ class StickyTest {
     private final Tables tables = new Tables();
 
     /** One per user, in order. */
-    private static List<TargetSelection> picks(Route route) {
+    private static List<Route.TargetSelection> picks(Route route) {
         return IntStream.range(0, USERS)
                 .mapToObj(i -> route.pick(Tables.M, Tables.header("x-user", "user-" + i)))
                 .toList();
     }
 
-    private static boolean onCanary(TargetSelection pick) {
+    private static boolean onCanary(Route.TargetSelection pick) {
         return pick.target().arm().equals("canary");
     }
 
-    private static long moved(List<TargetSelection> before, List<TargetSelection> after) {
+    private static long moved(List<Route.TargetSelection> before, List<Route.TargetSelection> after) {
         return IntStream.range(0, USERS)
                 .filter(i -> onCanary(before.get(i)) != onCanary(after.get(i)))
                 .count();
@@ -53,8 +53,8 @@ class StickyTest {
 
     @Test
     void changedWeights_moveNoMoreKeysThanTheyMust() {
-        List<TargetSelection> before = picks(tables.route(Model.split(10, 90).stickyHeader("x-user")));
-        List<TargetSelection> after = picks(tables.route(Model.split(20, 80).stickyHeader("x-user")));
+        List<Route.TargetSelection> before = picks(tables.route(Model.split(10, 90).stickyHeader("x-user")));
+        List<Route.TargetSelection> after = picks(tables.route(Model.split(20, 80).stickyHeader("x-user")));
         assertThat(moved(before, after)).isCloseTo(USERS / 10, within(USERS / 200L));
         assertThat(after.stream().filter(StickyTest::onCanary))
                 .containsAll(before.stream().filter(StickyTest::onCanary).toList());
@@ -63,7 +63,7 @@ class StickyTest {
     @Test
     void override_movesNoMoreKeysThanItMust() {
         Route route = tables.route(Model.split(10, 90).stickyHeader("x-user"));
-        List<TargetSelection> before = picks(route);
+        List<Route.TargetSelection> before = picks(route);
         route.split().override("canary", 0.2);
         assertThat(moved(before, picks(route))).isCloseTo(USERS / 10, within(USERS / 200L));
     }
@@ -73,8 +73,8 @@ class StickyTest {
         RoutingTable table = tables.table(Map.of(
                 "m", Model.split(50, 50).stickyHeader("x-user"),
                 "n", Model.split(50, 50).stickyHeader("x-user")));
-        List<TargetSelection> m = picks(table.route(Tables.M));
-        List<TargetSelection> n = picks(table.route(ModelRef.of("n")));
+        List<Route.TargetSelection> m = picks(table.route(Tables.M));
+        List<Route.TargetSelection> n = picks(table.route(ModelRef.of("n")));
         assertThat(moved(m, n)).isCloseTo(USERS / 2, within(USERS / 50L));
     }
 
@@ -91,7 +91,7 @@ class StickyTest {
     @Test
     void parameter_isAKeyByItsText() {
         Route route = tables.route(Model.split(50, 50).stickyParameter("user"));
-        TargetSelection text = route.pick(Tables.M, Tables.parameter("user", new Parameter.Text("12")));
+        Route.TargetSelection text = route.pick(Tables.M, Tables.parameter("user", new Parameter.Text("12")));
         assertThat(route.pick(Tables.M, Tables.parameter("user", new Parameter.Int64(12))))
                 .isEqualTo(text);
         assertThat(text.sequence()).isFalse();
@@ -102,7 +102,7 @@ class StickyTest {
         Route route = tables.route(Model.split(50, 50).stickyHeader("x-user"));
         Set<String> arms = new HashSet<>();
         for (int i = 0; i < 100; i++) {
-            TargetSelection pick =
+            Route.TargetSelection pick =
                     route.pick(Tables.M, i % 2 == 0 ? RequestAttributes.NONE : Tables.header("x-user", ""));
             assertThat(pick.affinity()).isEqualTo(Call.NO_AFFINITY);
             arms.add(pick.target().arm());

@@ -71,7 +71,7 @@ class StreamSelectionsTest {
         StreamSelections stream = new StreamSelections();
         Set<String> arms = new HashSet<>();
         for (int i = 0; i < 100; i++) {
-            TargetSelection pick = route.pick(Tables.M, Tables.header("x-user", "user-" + i), stream);
+            Route.TargetSelection pick = route.pick(Tables.M, Tables.header("x-user", "user-" + i), stream);
             assertThat(pick.affinity()).isNotEqualTo(Call.NO_AFFINITY);
             arms.add(pick.target().arm());
         }

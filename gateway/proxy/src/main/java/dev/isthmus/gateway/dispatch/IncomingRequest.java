@@ -40,7 +40,9 @@ final class IncomingRequest implements RequestSink {
     static RequestSink of(Exchange exchange, Operation.Infer infer, Transcoder transcoder, InferRules rules) {
         RoutedCall routed = RoutedCall.of(exchange);
         RequestBody body = switch (infer.form()) {
-            case BodyForm.RestForm rest -> restBody(exchange, infer, rest, routed, transcoder, rules);
+            case BodyForm.RestForm rest when rest.jsonLength() == 0 ->
+                new RawBinaryBody(exchange, infer.model(), transcoder, infer.stream());
+            case BodyForm.RestForm rest -> new JsonBody(exchange, infer, rest, transcoder, rules);
             case BodyForm.ProtobufForm protobuf -> new ProtobufBody(exchange, infer.model(), transcoder, protobuf);
         };
         InferCall flow = new InferCall(exchange, infer, transcoder, body);
@@ -50,26 +52,6 @@ final class IncomingRequest implements RequestSink {
         boolean open =
                 maxLength > smallest(routed) && !infer.stream() && !body.needsMetadata() && !exchange.transforms();
         return new IncomingRequest(exchange, body, flow, open, open && maxLength > largest(routed));
-    }
-
-    private static RequestBody restBody(
-            Exchange exchange,
-            Operation.Infer infer,
-            BodyForm.RestForm rest,
-            RoutedCall routed,
-            Transcoder transcoder,
-            InferRules rules) {
-        if (rest.jsonLength() == 0) {
-            return new RawBinaryBody(exchange, infer.model(), transcoder, infer.stream());
-        }
-        JsonReadMode reading = JsonReadMode.of(routed.route(), rest.jsonLength());
-        return new JsonBody(
-                exchange,
-                infer,
-                rest,
-                transcoder,
-                infer.stream() || !routed.route().decodes() ? reading : reading.decoding(),
-                rules);
     }
 
     @Override

@@ -47,10 +47,12 @@ final class JsonBody extends RequestBody {
             Operation.Infer infer,
             BodyForm.RestForm sent,
             Transcoder transcoder,
-            JsonReadMode reading,
             InferRules rules) {
         super(exchange, infer.model(), transcoder);
-        this.text = new JsonText(allocator, requested, sent.jsonLength(), reading, rules.limits());
+        JsonReadMode reading = JsonReadMode.of(routed.route(), sent.jsonLength());
+        boolean decoded = !infer.stream() && routed.route().decodes();
+        this.text = new JsonText(
+                allocator, requested, sent.jsonLength(), decoded ? reading.decoding() : reading, rules.limits());
         this.sent = sent;
         this.nonFinite = sent.nonFinite() == null ? rules.nonFinite() : sent.nonFinite();
         this.events = infer.stream();

@@ -29,8 +29,8 @@ abstract class RequestBody implements InferSource {
     /** The model as the client names it. */
     final ModelRef requested;
 
+    final RoutedCall routed;
     private final Exchange exchange;
-    private final RoutedCall routed;
     private ResponseForm form = ResponseForm.DECODED;
     /** Null as long as what was received is sent. */
     private @Nullable DecodedBody decoded;

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.memory;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A limit of bytes that are kept from being released, beside those of {@link MemoryBudget}. Thread-safe. */
+/** A limit of bytes that are held or announced, beside those of {@link MemoryBudget}. Thread-safe. */
 public final class ReservedBytes {
     private final long limit;
     private final AtomicLong held = new AtomicLong();

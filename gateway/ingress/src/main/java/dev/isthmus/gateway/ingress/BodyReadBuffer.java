@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.PackedReadAllocator;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.transcoder.buffer.BufferCollector;
@@ -17,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Memory is allocated only while a body is being read. At first it is little more than 1 MiB at most; a larger body
  * continues in further pieces, each as large as the bytes received so far. Once a body has been received completely,
  * the head of the next request is read into memory for all of it. Memory allocated ahead of the received bytes is
- * bounded by {@link ReadAheadBudget}.
+ * limited for all connections of a listener together; when that is exhausted, bodies are read in parts.
  */
 final class BodyReadBuffer {
     /**
@@ -38,7 +39,7 @@ final class BodyReadBuffer {
     private static final int HEAD = IngressSettings.MAX_REQUEST_LINE + IngressSettings.MAX_HEADER_BYTES;
 
     private final ReadSizes sizes;
-    private final ReadAheadBudget ahead;
+    private final ReservedBytes ahead;
     private @Nullable ByteBuf memory;
     /** Bytes of the memory that have been read. */
     private int filled;
@@ -49,7 +50,8 @@ final class BodyReadBuffer {
     /** Size of the last body that was received completely. */
     private int completedSize;
 
-    BodyReadBuffer(ReadSizes sizes, ReadAheadBudget ahead) {
+    /** @param ahead limits the announced bytes that were not received yet */
+    BodyReadBuffer(ReadSizes sizes, ReservedBytes ahead) {
         this.sizes = sizes;
         this.ahead = ahead;
     }

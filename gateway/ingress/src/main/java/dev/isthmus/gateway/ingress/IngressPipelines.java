@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.ConnectionDescription;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionSide;
 import dev.isthmus.gateway.net.ConnectionPolicy;
@@ -23,7 +24,7 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
     private static final long MAX_READ_AHEAD = 64L << 20;
 
     private volatile ListenerContext listener;
-    private final ReadAheadBudget ahead = new ReadAheadBudget(MAX_READ_AHEAD);
+    private final ReservedBytes ahead = new ReservedBytes(MAX_READ_AHEAD);
 
     IngressPipelines(ListenerContext listener) {
         this.listener = listener;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
@@ -79,7 +80,7 @@ class PipeliningTest {
                         channel,
                         new ListenerContext(service, () -> settings),
                         new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections(), 0),
-                        new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, new ReadAheadBudget(0)))
+                        new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, new ReservedBytes(0)))
                 .http1(channel.pipeline());
     }
 

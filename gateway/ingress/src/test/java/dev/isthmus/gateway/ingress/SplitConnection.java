@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.PackedReadAllocator;
@@ -41,7 +42,7 @@ final class SplitConnection implements AutoCloseable {
     /** For each body whether it was contiguous and direct. */
     final List<Boolean> whole = new ArrayList<>();
 
-    final ReadAheadBudget ahead;
+    final ReservedBytes ahead;
     private final EmbeddedChannel channel;
     private final RecvByteBufAllocator.Handle reads;
     private final Deque<Runnable> responses = new ArrayDeque<>();
@@ -64,7 +65,7 @@ final class SplitConnection implements AutoCloseable {
     /** @param later whether to respond only when nothing is read any more, or on {@link #respond()} */
     SplitConnection(ByteBufAllocator allocator, long mostAhead, boolean later) {
         this.later = later;
-        ahead = new ReadAheadBudget(mostAhead);
+        ahead = new ReservedBytes(mostAhead);
         BodyReadBuffer landing = new BodyReadBuffer(SIZES, ahead);
         IngressSettings settings = new IngressSettings(
                 BodyLimits.of(100_000),

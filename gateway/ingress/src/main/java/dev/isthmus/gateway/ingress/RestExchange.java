@@ -239,8 +239,7 @@ final class RestExchange extends CallExchange {
     }
 
     private ByteBuf errorEvent(OipException failure) {
-        return RestResponse.event(
-                context.allocator(), Unpooled.wrappedBuffer(JsonResponses.error(failure.message())));
+        return RestResponse.event(context.allocator(), Unpooled.wrappedBuffer(JsonResponses.error(failure.message())));
     }
 
     private void begin(RestResponse head, ResponseProgress next) {

@@ -48,8 +48,7 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
             case ReplyMessage.ModelReadyState model -> health(model.ready(), JsonResponses.modelReady(model), health);
             case ReplyMessage.Server server -> json(200, JsonResponses.server(server.metadata()));
             case ReplyMessage.Model model -> json(200, JsonResponses.model(model.metadata()));
-            case ReplyMessage.Inference inference ->
-                inference(((InferMessage.RestMessage) inference.message()).body());
+            case ReplyMessage.Inference inference -> inference(((InferMessage.RestMessage) inference.message()).body());
             case ReplyMessage.Part part -> throw new IllegalArgumentException("a part, not a message");
             case ReplyMessage.Document document -> json(200, document.content());
             case ReplyMessage.Events events -> events().with(events.content());

@@ -154,7 +154,8 @@ class RestRoutesTest {
     void actionOnAModel_isARoute(ModelAction action) {
         for (ModelRef model : List.of(ModelRef.of("m"), new ModelRef("m", "2"))) {
             String version = model.version().isEmpty() ? "" : "/versions/2";
-            RestRoutes.PathRoute route = route(action.post() ? "POST" : "GET", "/v2/models/m" + version + "/" + action.segment());
+            RestRoutes.PathRoute route =
+                    route(action.post() ? "POST" : "GET", "/v2/models/m" + version + "/" + action.segment());
             assertThat(route.operation().requestedModel()).isEqualTo(model);
             assertThat(route.allow()).isEqualTo(action.post() ? "POST" : "GET");
         }

@@ -161,7 +161,8 @@ final class Dispatcher implements ExchangeHandler {
         private Subscription send(ByteBuf body) {
             Target target;
             try {
-                target = routed.selectTarget(new RequestAttributes(exchange.call().client(), Map.of(), ""), null);
+                target = routed.selectTarget(
+                        new RequestAttributes(exchange.call().client(), Map.of(), ""), null);
             } catch (OipException unknown) {
                 body.release();
                 exchange.fail(unknown);

@@ -40,8 +40,8 @@ final class IncomingRequest implements RequestSink {
     static RequestSink of(Exchange exchange, Operation.Infer infer, Transcoder transcoder, InferRules rules) {
         RoutedCall routed = RoutedCall.of(exchange);
         RequestBody body = switch (infer.form()) {
-            case BodyForm.RestForm rest when rest.jsonLength() == 0 ->
-                new RawBinaryBody(exchange, infer.model(), transcoder, infer.stream());
+            case BodyForm.RestForm rest
+            when rest.jsonLength() == 0 -> new RawBinaryBody(exchange, infer.model(), transcoder, infer.stream());
             case BodyForm.RestForm rest -> new JsonBody(exchange, infer, rest, transcoder, rules);
             case BodyForm.ProtobufForm protobuf -> new ProtobufBody(exchange, infer.model(), transcoder, protobuf);
         };

@@ -43,11 +43,7 @@ final class JsonBody extends RequestBody {
 
     /** Creates an empty body. */
     JsonBody(
-            Exchange exchange,
-            Operation.Infer infer,
-            BodyForm.RestForm sent,
-            Transcoder transcoder,
-            InferRules rules) {
+            Exchange exchange, Operation.Infer infer, BodyForm.RestForm sent, Transcoder transcoder, InferRules rules) {
         super(exchange, infer.model(), transcoder);
         JsonReadMode reading = JsonReadMode.of(routed.route(), sent.jsonLength());
         boolean decoded = !infer.stream() && routed.route().decodes();

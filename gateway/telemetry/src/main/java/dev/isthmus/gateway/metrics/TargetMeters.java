@@ -53,7 +53,14 @@ public final class TargetMeters implements AutoCloseable {
 
         private TargetMeter(TargetLabels target, boolean timed) {
             Tags tags = Tags.of(
-                    "model", model, "target", target.name(), "upstream", target.upstream(), "version", target.version());
+                    "model",
+                    model,
+                    "target",
+                    target.name(),
+                    "upstream",
+                    target.upstream(),
+                    "version",
+                    target.version());
             this.target = target;
             this.ok = counter(tags, "ok");
             this.clientErrors = counter(tags, "client_error");

@@ -432,8 +432,7 @@ public final class Route {
      * @param versions of the targets that have one
      * @param open whether there are targets without a version
      */
-    record VersionRule(
-            Map<String, String> labels, String unnamed, boolean holds, Set<String> versions, boolean open) {
+    record VersionRule(Map<String, String> labels, String unnamed, boolean holds, Set<String> versions, boolean open) {
         private static final String LATEST = "latest";
 
         static VersionRule of(ModelConfig config) {

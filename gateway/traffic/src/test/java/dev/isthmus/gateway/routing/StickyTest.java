@@ -53,8 +53,10 @@ class StickyTest {
 
     @Test
     void changedWeights_moveNoMoreKeysThanTheyMust() {
-        List<Route.TargetSelection> before = picks(tables.route(Model.split(10, 90).stickyHeader("x-user")));
-        List<Route.TargetSelection> after = picks(tables.route(Model.split(20, 80).stickyHeader("x-user")));
+        List<Route.TargetSelection> before =
+                picks(tables.route(Model.split(10, 90).stickyHeader("x-user")));
+        List<Route.TargetSelection> after =
+                picks(tables.route(Model.split(20, 80).stickyHeader("x-user")));
         assertThat(moved(before, after)).isCloseTo(USERS / 10, within(USERS / 200L));
         assertThat(after.stream().filter(StickyTest::onCanary))
                 .containsAll(before.stream().filter(StickyTest::onCanary).toList());

@@ -271,17 +271,20 @@ for component in "${@:-triton mlserver client}"; do
       esac
       continue
     fi
-    case $name in
-      grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis | nginx | otelcol) make=(mkdir) ;;
-      *)
-        python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
-          { say "missing: Python 3.11 with venv and pip"; exit 3; }
-        make=("$python" -m venv)
-        ;;
-    esac
     proto=(); [ "$name" = browser ] && proto=("$here/../proto/src/main/proto/inference.proto")
     digest=$({ declare -f "$name"; cat "$here/constraints_$name.txt" "$here/clients/$name"/* "${proto[@]}" 2>/dev/null || true; } | sha256sum | cut -c1-12)
     folder=$cache/$name-$digest
+    # Not for what is there and has its Python: the look takes half a second, and tests ask dozens of times.
+    if [ ! -e "$folder/.complete" ] || { [ -L "$folder/bin/python" ] && [ ! -x "$folder/bin/python" ]; }; then
+      case $name in
+        grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis | nginx | otelcol) make=(mkdir) ;;
+        *)
+          python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
+            { say "missing: Python 3.11 with venv and pip"; exit 3; }
+          make=("$python" -m venv)
+          ;;
+      esac
+    fi
     (
       flock 9
       if [ ! -e "$folder/.complete" ]; then

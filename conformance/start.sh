@@ -3,6 +3,7 @@
 #   start.sh triton|mlserver|kserve|aissemble|omle|dynamo
 #   HTTP_PORT GRPC_PORT METRICS_PORT   ports;  REPO  folder for the generated models (default: a new one)
 #   EXPLICIT=1  Triton with explicit model control; all models are loaded at start
+#   MODELS      Triton with these of its models only, names with spaces between; default: all
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 name=$1
@@ -15,7 +16,7 @@ case $name in
   triton)
     site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
     triton=$site/pytriton/tritonserver
-    [ -d "$REPO" ] || "$venv/bin/python" "$here/oip_conformance/fleets/triton_models.py" "$REPO"
+    [ -d "$REPO" ] || "$venv/bin/python" "$here/oip_conformance/fleets/triton_models.py" "$REPO" ${MODELS:-}
     export LD_LIBRARY_PATH="$site/nvidia_pytriton.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" PYTHONPATH="$site"
     control=()
     [ -z "${EXPLICIT:-}" ] || control=(--model-control-mode=explicit --load-model='*')

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Generate a Triton model repository (python backend and one ensemble) for protocol tests.
 
-Usage: triton_models.py TARGET_DIR
+Usage: triton_models.py TARGET_DIR [MODEL ...]      default: all of them; each runs in a process of its own
 
 Models (names, shapes and semantics of the simple* family follow what the
 public Triton client examples expect):
@@ -13,7 +13,8 @@ public Triton client examples expect):
   simple_sequence   INPUT INT32 [-1,1] -> INPUT, plus 1 at the start of a sequence (what the
                     public client examples expect); the running sum is kept as implicit state
   simple_dyna_sequence  same, adds the int correlation id to the last output
-  repeat_int32      decoupled: IN [n], DELAY [n], WAIT [1] -> n responses OUT[1], IDX[1]
+  repeat_int32      decoupled: IN [n], DELAY [n], WAIT [1] -> n responses OUT[1], IDX[1]; three
+                    requests at once
   identity_<dtype>  INPUT0 [-1,-1] -> OUTPUT0, one per V2 datatype
   special_fp32      [n] -> NaN, +Inf, -Inf, -0.0, min denormal, max
   params_echo       any [-1] INT32 -> BYTES [1] with the request parameters as JSON
@@ -28,6 +29,11 @@ import os, sys, textwrap
 
 DTYPES = ["BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32",
           "INT64", "FP16", "FP32", "FP64", "BYTES", "BF16"]
+CHOSEN = sys.argv[2:]
+
+
+def chosen(name):
+    return not CHOSEN or name in CHOSEN
 
 
 def cfg_type(d):
@@ -41,7 +47,9 @@ def tensor(kind, specs):
     return "{} [\n{}\n]\n".format(kind, body)
 
 
-def write(root, name, inputs, outputs, code, max_batch=0, extra="", versions=(1,), group=""):
+def write(root, name, inputs, outputs, code, max_batch=0, extra="", versions=(1,), group="", count=1):
+    if not chosen(name):
+        return
     d = os.path.join(root, name)
     for v in versions:
         os.makedirs(os.path.join(d, str(v)), exist_ok=True)
@@ -50,7 +58,7 @@ def write(root, name, inputs, outputs, code, max_batch=0, extra="", versions=(1,
     with open(os.path.join(d, "config.pbtxt"), "w") as f:
         f.write('name: "{}"\nbackend: "python"\nmax_batch_size: {}\n'.format(name, max_batch))
         f.write(tensor("input", inputs) + tensor("output", outputs))
-        f.write("instance_group [{ kind: KIND_CPU count: 1 %s }]\n" % group + extra)
+        f.write("instance_group [{ kind: KIND_CPU count: %d %s }]\n" % (count, group) + extra)
 
 
 HEADER = '''\
@@ -234,6 +242,8 @@ max_batch_size: 8
 
 
 def write_ensemble(root, inputs, outputs):
+    if not chosen("ensemble"):
+        return
     d = os.path.join(root, "ensemble")
     os.makedirs(os.path.join(d, "1"), exist_ok=True)
     with open(os.path.join(d, "config.pbtxt"), "w") as f:
@@ -275,7 +285,7 @@ def main(root):
           extra=sequence_extra(True))
     write(root, "repeat_int32",
           [("IN", "INT32", [-1]), ("DELAY", "UINT32", [-1]), ("WAIT", "UINT32", [1])],
-          [("OUT", "INT32", [1]), ("IDX", "UINT32", [1])], REPEAT,
+          [("OUT", "INT32", [1]), ("IDX", "UINT32", [1])], REPEAT, count=3,
           extra="model_transaction_policy { decoupled: True }\n")
     i32 = ([("INPUT0", "INT32", [-1])], [("OUTPUT0", "INT32", [-1])])
     write(root, "special_fp32", [("INPUT0", "INT32", [-1])], [("OUTPUT0", "FP32", [-1])], SPECIAL)
@@ -285,6 +295,9 @@ def main(root):
     write(root, "versioned", *i32, VERSIONED, versions=(1, 2, 3),
           extra="version_policy: { specific { versions: [ 1, 3 ] } }\n")
     write_ensemble(root, *io16("INT32"))
+    unknown = set(CHOSEN) - set(os.listdir(root))
+    if unknown:
+        sys.exit("triton_models.py: unknown models %s" % sorted(unknown))
 
 
 if __name__ == "__main__":

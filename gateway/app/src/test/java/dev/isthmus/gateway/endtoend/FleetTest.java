@@ -14,17 +14,20 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @ExtendWith(RealServers.Shared.class)
 class FleetTest {
+    private static final String[] MODELS = {
+        "simple", "simple_sequence", "identity_fp32", "identity_int8", "identity_int16", "versioned"
+    };
 
     @TempDir
     Path folder = Path.of(".");
 
     @Test
     void fleet(RealServers servers) throws Exception {
-        servers.mlserver.awaitReady();
-        try (RealServer first = RealServer.loadingOnRequest("triton", folder.resolve("first"));
-                RealServer second = RealServer.loadingOnRequest("triton", folder.resolve("second"))) {
+        try (RealServer first = RealServer.tritonWith(folder.resolve("first"), MODELS);
+                RealServer second = RealServer.tritonWith(folder.resolve("second"), MODELS)) {
             first.awaitReady();
             second.awaitReady();
+            servers.mlserver.awaitReady();
             try (Gateway gateway = TestGateways.start(config(first, second, servers.mlserver))) {
                 TestGateways.awaitReady(gateway);
                 InetSocketAddress admin = gateway.adminAddress().orElseThrow();

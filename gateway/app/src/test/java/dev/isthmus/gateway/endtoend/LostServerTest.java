@@ -31,6 +31,7 @@ class LostServerTest {
                             "ISTHMUS_REST", TestGateways.address(rest),
                             "ISTHMUS_GRPC_ADMIN", admin(grpc),
                             "ISTHMUS_REST_ADMIN", admin(rest),
+                            "MODELS", "simple simple_sequence identity_fp32",
                             "TRITON_PORTS", text(triton),
                             "MLSERVER_PORTS", text(mlserver),
                             "ISTHMUS_FOLDER", folder.toString()));

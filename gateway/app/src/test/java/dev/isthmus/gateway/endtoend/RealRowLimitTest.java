@@ -18,6 +18,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -31,9 +33,11 @@ class RealRowLimitTest {
     private final HttpClient client = HttpClient.newHttpClient();
 
     @TempDir
-    Path folder = Path.of(".");
+    static Path folder = Path.of(".");
 
-    private static String config(String protocol, RealServer triton) {
+    private static RealServer triton;
+
+    private static String config(String protocol) {
         return """
             listeners: [{port: 0, management: allow}]
             upstreams:
@@ -99,20 +103,28 @@ class RealRowLimitTest {
                 .isEqualTo(200);
     }
 
+    @BeforeAll
+    static void start() throws Exception {
+        triton = RealServer.tritonWith(folder.resolve("models"), "simple");
+        triton.awaitReady();
+    }
+
+    @AfterAll
+    static void stop() {
+        triton.close();
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"grpc", "rest"})
     void configurationThatIsLoaded_decides(String protocol) throws Exception {
-        try (RealServer triton = RealServer.loadingOnRequest("triton", folder.resolve("models"))) {
-            triton.awaitReady();
-            try (Gateway gateway = TestGateways.start(config(protocol, triton))) {
-                TestGateways.awaitReady(gateway);
-                inferUntil(gateway, () -> calls(gateway) > 0);
-                load(gateway, 1);
-                inferUntil(gateway, () -> refused(gateway) > 0);
-                load(gateway, 8);
-                double before = calls(gateway);
-                inferUntil(gateway, () -> calls(gateway) > before);
-            }
+        try (Gateway gateway = TestGateways.start(config(protocol))) {
+            TestGateways.awaitReady(gateway);
+            inferUntil(gateway, () -> calls(gateway) > 0);
+            load(gateway, 1);
+            inferUntil(gateway, () -> refused(gateway) > 0);
+            load(gateway, 8);
+            double before = calls(gateway);
+            inferUntil(gateway, () -> calls(gateway) > before);
         }
     }
 }

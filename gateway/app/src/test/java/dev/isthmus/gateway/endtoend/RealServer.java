@@ -32,9 +32,12 @@ final class RealServer implements AutoCloseable {
         this(name, folder, Map.of());
     }
 
-    /** A Triton with explicit model control. */
-    static RealServer loadingOnRequest(String name, Path folder) throws IOException {
-        return new RealServer(name, Files.createDirectories(folder), Map.of("EXPLICIT", "1"));
+    /** A Triton with explicit model control, and these models: each of them is a process, and takes time to start. */
+    static RealServer tritonWith(Path folder, String... models) throws IOException {
+        return new RealServer(
+                "triton",
+                Files.createDirectories(folder),
+                Map.of("EXPLICIT", "1", "MODELS", String.join(" ", models)));
     }
 
     private RealServer(String name, Path folder, Map<String, String> environment) throws IOException {

@@ -13,6 +13,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -26,33 +28,49 @@ class FurtherServersTest {
             "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "fp32", "fp64", "bytes");
 
     @TempDir
-    Path folder = Path.of(".");
+    static Path folder = Path.of(".");
+
+    private static RealServer dynamo;
+    private static RealServer aissemble;
+
+    /** Both start at the same time. */
+    @BeforeAll
+    static void start() throws Exception {
+        dynamo = new RealServer("dynamo", folder);
+        aissemble = new RealServer("aissemble", folder);
+    }
+
+    @AfterAll
+    static void stop() {
+        dynamo.close();
+        aissemble.close();
+    }
 
     @Test
     void dynamo() throws Exception {
-        assertPasses("dynamo", "grpc", DATATYPES.stream().map("identity_"::concat), "health", "datatypes", "shapes");
+        assertPasses(dynamo, "grpc", DATATYPES.stream().map("identity_"::concat), "health", "datatypes", "shapes");
     }
 
     @Test
     void aissemble() throws Exception {
-        assertPasses("aissemble", "rest", Stream.of("identity"), "datatypes");
+        assertPasses(aissemble, "rest", Stream.of("identity"), "datatypes");
     }
 
-    private void assertPasses(String name, String wire, Stream<String> models, String... chapters) throws Exception {
-        try (RealServer server = new RealServer(name, folder);
-                Gateway gateway = TestGateways.start("""
-                        listeners: [{port: 0}]
-                        default_upstream: server
-                        upstreams:
-                          server: {protocol: %s, endpoints: ["127.0.0.1:%d"]}
-                        """.formatted(wire, server.port(wire)))) {
+    private static void assertPasses(RealServer server, String wire, Stream<String> models, String... chapters)
+            throws Exception {
+        try (Gateway gateway = TestGateways.start("""
+                listeners: [{port: 0}]
+                default_upstream: server
+                upstreams:
+                  server: {protocol: %s, endpoints: ["127.0.0.1:%d"]}
+                """.formatted(wire, server.port(wire)))) {
             String address = TestGateways.address(gateway);
             for (String model : models.toList()) {
                 await().atMost(PATIENCE).until(() -> ready(address, model));
             }
             TestGateways.awaitReady(gateway);
             List<String> arguments = new ArrayList<>(
-                    List.of(address, "--grpc", address, "--models", name, "--timeout", "30", "--chapter"));
+                    List.of(address, "--grpc", address, "--models", server.name, "--timeout", "30", "--chapter"));
             arguments.addAll(List.of(chapters));
             Script.Outcome outcome = Script.run("score", arguments.toArray(String[]::new));
             assertThat(outcome.complaint()).isEmpty();

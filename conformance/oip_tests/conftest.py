@@ -13,6 +13,15 @@ from oip_conformance.double import Double  # noqa: E402 - the folder above is no
 from oip_conformance.double.server import fleet  # noqa: E402
 
 
+def pytest_addoption(parser):
+    parser.addoption("--part", default="0/1", metavar="I/N", help="of N parts of the tests the one with this number, from 0")
+
+
+def pytest_collection_modifyitems(config, items):
+    part, parts = map(int, config.getoption("--part").split("/"))
+    items[:] = items[part::parts]
+
+
 @pytest.fixture
 def double():
     """A double with the suite's models."""

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -80,19 +81,12 @@ final class Script {
     }
 
     /** Runs the tests of a folder with the official clients: all must pass, and none may be skipped. */
-    static void pytest(String folder, Map<String, String> environment) throws IOException, InterruptedException {
-        Outcome report = run(
-                environment,
-                List.of(
-                        clientPython(),
-                        "-m",
-                        "pytest",
-                        "-q",
-                        "-p",
-                        "no:cacheprovider",
-                        "--strict-markers",
-                        "--durations=5",
-                        path(folder).toString()));
+    static void pytest(String folder, Map<String, String> environment, String... options)
+            throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of(clientPython(), "-m", "pytest", "-q", "-p", "no:cacheprovider"));
+        command.addAll(List.of("--strict-markers", "--durations=5", path(folder).toString()));
+        command.addAll(List.of(options));
+        Outcome report = run(environment, command);
         System.out.println(report.text());
         assertThat(report.complaint()).isEmpty();
         assertThat(report.text()).contains(" passed").doesNotContain("skipped");

@@ -28,9 +28,12 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -39,6 +42,7 @@ import org.junit.jupiter.api.io.TempDir;
  * one stream, and many calls that end early next to one that continues. The clients are in {@code conformance/clients}.
  */
 @ExtendWith(RealServers.Shared.class)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ForeignClientsTest {
     /** Responses of one stream: one of Triton's models responds once per input element. */
     private static final int RESPONSES = 20_000;
@@ -54,12 +58,15 @@ class ForeignClientsTest {
                     .build();
 
     @TempDir
-    Path folder = Path.of(".");
+    static Path folder = Path.of(".");
 
-    private Gateway gateway;
+    private static final ExecutorService THREADS = Executors.newVirtualThreadPerTaskExecutor();
+    private static final List<Future<?>> EARLIER = new ArrayList<>();
+    private static Gateway gateway;
 
-    @BeforeEach
-    void start(RealServers servers) throws Exception {
+    /** The clients that wait for most of their time run beside the others. */
+    @BeforeAll
+    static void start(RealServers servers) throws Exception {
         servers.triton.awaitReady();
         gateway = TestGateways.start("""
                 listeners: [{port: 0, management: allow}]
@@ -67,28 +74,27 @@ class ForeignClientsTest {
                 default_upstream: triton
                 """.formatted(servers.triton.grpcPort));
         TestGateways.awaitReady(gateway);
+        for (String version : List.of("grpcio-1.49", "grpcio-1.57")) {
+            List<String> program = grpcio(version);
+            EARLIER.add(THREADS.submit(() -> {
+                assertAllResponses(1, program);
+                return null;
+            }));
+        }
     }
 
-    @AfterEach
-    void stop() {
+    @AfterAll
+    static void stop() {
+        THREADS.close();
         gateway.close();
     }
 
     /** C-core up to 1.57 sends two WINDOW_UPDATEs for each response that arrives in a read of its own. */
     @Test
+    @Order(Integer.MAX_VALUE)
     void smallResponsesApart_earlierGrpcio() throws Exception {
-        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            List<Future<?>> clients = new ArrayList<>();
-            for (String version : List.of("grpcio-1.49", "grpcio-1.57")) {
-                List<String> program = grpcio(version);
-                clients.add(threads.submit(() -> {
-                    assertAllResponses(1, program);
-                    return null;
-                }));
-            }
-            for (Future<?> client : clients) {
-                client.get();
-            }
+        for (Future<?> client : EARLIER) {
+            client.get();
         }
     }
 
@@ -158,7 +164,7 @@ class ForeignClientsTest {
         assertThat(outcome.complaint()).isEmpty();
     }
 
-    private void assertAllResponses(int delayMillis, List<String> program) throws Exception {
+    private static void assertAllResponses(int delayMillis, List<String> program) throws Exception {
         Path request = Files.createTempFile(folder, "request", "");
         Files.write(request, repeat(delayMillis).toByteArray());
         Script.Outcome outcome = Script.run(

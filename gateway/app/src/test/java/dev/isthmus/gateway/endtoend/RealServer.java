@@ -35,9 +35,7 @@ final class RealServer implements AutoCloseable {
     /** A Triton with explicit model control, and these models: each of them is a process, and takes time to start. */
     static RealServer tritonWith(Path folder, String... models) throws IOException {
         return new RealServer(
-                "triton",
-                Files.createDirectories(folder),
-                Map.of("EXPLICIT", "1", "MODELS", String.join(" ", models)));
+                "triton", Files.createDirectories(folder), Map.of("EXPLICIT", "1", "MODELS", String.join(" ", models)));
     }
 
     private RealServer(String name, Path folder, Map<String, String> environment) throws IOException {

@@ -28,12 +28,14 @@ import org.junit.jupiter.api.io.TempDir;
 
 class FetchedKeysTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
+    /** Once, as it takes a second to make them. */
+    private static final String KEYS = new TestIssuer("").keys();
 
     private final ScheduledExecutorService worker = Executors.newSingleThreadScheduledExecutor();
     private final AtomicInteger requests = new AtomicInteger();
     private final List<Boolean> reloads = new CopyOnWriteArrayList<>();
     private volatile int status = 200;
-    private volatile String body = new TestIssuer("").keys();
+    private volatile String body = KEYS;
     private HttpServer server;
 
     @BeforeEach

@@ -37,6 +37,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import jdk.jfr.FlightRecorder;
+import jdk.jfr.RecordingState;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 import org.jspecify.annotations.Nullable;
@@ -325,6 +327,9 @@ class DebugPagesTest {
                             .header("Authorization", "Bearer " + TOKEN)
                             .build(),
                     BodyHandlers.ofString());
+            await().atMost(Duration.ofMinutes(1))
+                    .until(() -> FlightRecorder.getFlightRecorder().getRecordings().stream()
+                            .anyMatch(each -> each.getState() == RecordingState.RUNNING));
             await().atMost(Duration.ofMinutes(1)).untilAsserted(() -> {
                 HttpResponse<String> second = get("/debug/jfr?seconds=1");
                 assertThat(second.statusCode()).isEqualTo(409);

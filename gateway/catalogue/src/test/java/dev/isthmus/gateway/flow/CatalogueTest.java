@@ -28,6 +28,7 @@ import dev.isthmus.proto.RepositoryIndexResponse;
 import dev.isthmus.proto.RepositoryModelLoadRequest;
 import io.grpc.Metadata;
 import io.grpc.Status;
+import io.micrometer.core.instrument.Gauge;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -479,6 +480,12 @@ class CatalogueTest {
         assertThat(two.calls("ModelMetadata m")).isBetween(1, 5);
     }
 
+    private static double underWay(Stage stage) {
+        return stage.proxy().meters().find("isthmus.requests.under.way").gauges().stream()
+                .mapToDouble(Gauge::value)
+                .sum();
+    }
+
     @Test
     void metadata_requestedByManyAtOnce_serverIsCalledOnce() throws Exception {
         one.holding = true;
@@ -491,7 +498,7 @@ class CatalogueTest {
         for (int i = 0; i < 20; i++) {
             clients.add(grpc(fleet, "ModelMetadata", request));
         }
-        await().atMost(PATIENCE).until(() -> one.calls("ModelMetadata late") == 1);
+        await().atMost(PATIENCE).until(() -> one.calls("ModelMetadata late") == 1 && underWay(fleet) == clients.size());
         one.release();
         for (GrpcClient client : clients) {
             assertThat(client.status().getCode()).isEqualTo(Status.Code.NOT_FOUND);
@@ -512,7 +519,7 @@ class CatalogueTest {
         for (int i = 0; i < 20; i++) {
             clients.add(grpc(fleet, "ModelReady", request));
         }
-        await().atMost(PATIENCE).until(() -> one.calls("ModelReady m") == 1);
+        await().atMost(PATIENCE).until(() -> one.calls("ModelReady m") == 1 && underWay(fleet) == clients.size());
         one.release();
         for (GrpcClient client : clients) {
             assertThat(ModelReadyResponse.parseFrom(client.response()).getReady())

@@ -97,13 +97,14 @@ class DrainTest {
         return FleetStage.of(Stage.rest(server, ServerDialect.MLSERVER));
     }
 
-    /** Waits until connections are refused. */
+    /** Waits until connections are refused, and those that are open know of it. */
     private static void awaitClosedListener(Stage stage, int port) {
         await().atMost(Duration.ofSeconds(30))
                 .untilAsserted(() -> assertThatThrownBy(
                                 () -> new Http1Client(new Socket(InetAddress.getLoopbackAddress(), port)).close())
                         .as("%s", stage)
                         .isInstanceOf(ConnectException.class));
+        stage.proxy().awaitDraining();
     }
 
     private static double active(Stage stage) {

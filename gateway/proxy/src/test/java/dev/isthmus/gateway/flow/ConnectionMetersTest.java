@@ -120,7 +120,8 @@ class ConnectionMetersTest {
     void connection_thatAServerCloses() throws Exception {
         try (FakeV2Server server = FakeV2Server.rest();
                 ProxyServer gateway = inFrontOf("rest", server.endpoint().port())) {
-            await().atMost(PATIENCE).until(() -> ofServer(gateway, "opened") > 0);
+            // The first checks are over, which may open several.
+            await().atMost(PATIENCE).until(() -> gateway.ready() && ofServer(gateway, "opened") > 0);
             double before = ofServer(gateway, "opened");
             assertThat(open(gateway)).isEqualTo(before);
             server.close();

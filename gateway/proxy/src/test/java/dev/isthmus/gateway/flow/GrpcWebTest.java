@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.flow;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.flow.GrpcWebClient.GrpcWebResponse;
@@ -339,10 +340,11 @@ class GrpcWebTest {
         ProxyServer gateway = stage.proxy();
         client.call(
                 "ModelReady", ModelReadyRequest.newBuilder().setName("simple").build());
-        assertThat(gateway.meters()
+        // The client receives the response before the call is counted.
+        await().untilAsserted(() -> assertThat(gateway.meters()
                         .find("isthmus.requests")
                         .tags("protocol", "grpc_web")
                         .timers())
-                .isNotEmpty();
+                .isNotEmpty());
     }
 }

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.flow;
 
+import static org.awaitility.Awaitility.await;
+
 import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
@@ -32,6 +34,7 @@ import dev.isthmus.gateway.metrics.ConnectionMetrics;
 import dev.isthmus.gateway.metrics.EventLoopMetrics;
 import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.net.ConnectionDrain;
 import dev.isthmus.gateway.net.DrainSequence;
 import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.OpenConnections;
@@ -353,6 +356,13 @@ public final class ProxyServer implements AutoCloseable {
     private void stopAccepting() {
         listeners.close();
         EventLoops.drain(loops);
+    }
+
+    /** Waits until all connections have been told that the gateway drains. */
+    public void awaitDraining() {
+        await().atMost(Duration.ofSeconds(30)).until(connections.drain()::draining);
+        // Has no effect but to wait for the one that tells them.
+        connections.drain().start(ConnectionDrain.DrainStep.DRAINING);
     }
 
     /** Ends as a gateway that drains. */

@@ -105,6 +105,7 @@ class ProcessTest {
         Path output = folder.resolve("output");
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
                 "--enable-native-access=ALL-UNNAMED",
                 "-XX:ErrorFile=" + folder.resolve("crash"),
                 "-cp",

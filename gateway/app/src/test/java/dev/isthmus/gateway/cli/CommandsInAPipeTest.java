@@ -49,7 +49,7 @@ class CommandsInAPipeTest {
     private static Process process(String line) throws IOException {
         List<String> command = new ArrayList<>(
                 List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString()));
-        command.addAll(List.of("-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED"));
+        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED"));
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), IsthmusCommand.class.getName()));
         String admin = "127.0.0.1:" + gateway.adminAddress().orElseThrow().getPort();
         String url = "http://127.0.0.1:" + gateway.addresses().getFirst().getPort();

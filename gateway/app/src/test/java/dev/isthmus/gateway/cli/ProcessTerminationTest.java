@@ -37,6 +37,7 @@ class ProcessTerminationTest {
                             "--default-signal=INT",
                             Path.of(System.getProperty("java.home"), "bin", "java")
                                     .toString(),
+                            "-XX:TieredStopAtLevel=1",
                             "--enable-native-access=ALL-UNNAMED",
                             // As shipped: that of the tests prints no information.
                             "-D" + LogConfiguratorOfTests.PACKAGED + "=true",

@@ -16,6 +16,7 @@ class UnusedLibrariesTest {
         Path classes = folder.resolve("classes.log");
         ProcessBuilder java = new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
                 "--enable-native-access=ALL-UNNAMED",
                 "-Xlog:class+load:file=" + classes,
                 "-cp",

@@ -125,7 +125,7 @@ class SharedClusterTest {
                 assertThat(Integer.parseInt(node.command("DBSIZE").substring(1)))
                         .isPositive();
             }
-            await().atMost(PATIENCE).until(SharedClusterTest::isSynced);
+            await().atMost(PATIENCE).ignoreExceptions().until(SharedClusterTest::isSynced);
             // Its master is told to become its replica, and from then on says where the slots are.
             NODES.get(MASTERS).command("CLUSTER FAILOVER");
             await().atMost(PATIENCE)
@@ -137,6 +137,7 @@ class SharedClusterTest {
             await().atMost(PATIENCE)
                     .until(() -> NODES.getFirst().text("CLUSTER NODES").contains("myself,slave"));
             await().atMost(PATIENCE)
+                    .ignoreExceptions()
                     .until(() -> NODES.get(MASTERS)
                             .command("SET {3} 1", "WAIT 1 1000")
                             .equals(":1"));

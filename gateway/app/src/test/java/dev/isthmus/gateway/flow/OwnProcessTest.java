@@ -205,7 +205,10 @@ class OwnProcessTest {
                             .path("execution_count")
                             .asInt())
                     .isEqualTo(1);
-            assertThat(index(gateway).findValuesAsText("state")).contains("READY", "UNAVAILABLE");
+            // The index has a server from when the catalogue knows its extensions, which it asks once it is ready.
+            await().atMost(PATIENCE)
+                    .untilAsserted(() ->
+                            assertThat(index(gateway).findValuesAsText("state")).contains("READY", "UNAVAILABLE"));
             assertThat(post(at, "/v2/repository/models/good/unload", "{}")
                             .join()
                             .statusCode())

@@ -75,7 +75,6 @@ export function mount(page) {
       : document.configured ? 'Log in to see changes.' : 'To see changes, set admin.token_file and log in.');
   }
 
-  list.update([]);
   const polling = poll(REFRESH, load, show);
   return polling;
 }

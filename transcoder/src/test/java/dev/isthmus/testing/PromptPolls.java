@@ -8,7 +8,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 /**
  * Has Awaitility ask for a condition at once and then less and less often, rather than every 100 ms and first after 100
  * ms: most conditions hold within a few milliseconds, and thousands of tests wait for several. Registered for every
- * class.
+ * class, except in gateway/app.
  */
 public final class PromptPolls implements BeforeAllCallback {
     private static final long LONGEST_MILLIS = 100;

@@ -48,6 +48,8 @@ class OwnProcessTest {
     private static final String ENDLESS = """
             {"inputs":[{"name":"COUNT","datatype":"INT64","shape":[1,1],"data":[9223372036854775807]}]}""";
 
+    private static final String SHORT = ENDLESS.replace("9223372036854775807", "1");
+
     @TempDir
     Path folder;
 
@@ -128,6 +130,13 @@ class OwnProcessTest {
         return post(gateway.addresses().getFirst(), "/v2/models/" + model + "/infer", INFER);
     }
 
+    /** Whether each model has run: they are loaded one after the other. */
+    private boolean loaded(Gateway gateway) {
+        String turns = "/v2/models/turns/infer";
+        return status(gateway, "good") == 200
+                && post(gateway.addresses().getFirst(), turns, SHORT).join().statusCode() == 200;
+    }
+
     /** A run that does not end within this test. */
     private CompletableFuture<HttpResponse<String>> endless(Gateway gateway) {
         return post(gateway.addresses().getFirst(), "/v2/models/turns/infer", ENDLESS);
@@ -162,7 +171,7 @@ class OwnProcessTest {
                 }
             });
             for (int crash = 1; crash <= 3; crash++) {
-                await().atMost(PATIENCE).until(() -> status(gateway, "good") == 200);
+                await().atMost(PATIENCE).until(() -> loaded(gateway));
                 Child child = Child.of(ProcessHandle.current());
                 CompletableFuture<HttpResponse<String>> running = endless(gateway);
                 await().atMost(PATIENCE).until(() -> child.running().equals(List.of("turns")));

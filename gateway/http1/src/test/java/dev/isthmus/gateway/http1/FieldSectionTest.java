@@ -2,6 +2,7 @@ package dev.isthmus.gateway.http1;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.http1.FieldSection.FieldNames;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.util.AsciiString;

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.TlsSession;
+import dev.isthmus.gateway.ingress.ConnectionTimer.Http1Timers;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelPipeline;
 import org.jspecify.annotations.Nullable;

@@ -1,12 +1,15 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.settings.CorsConfig;
 import dev.isthmus.gateway.settings.OriginPattern;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -137,5 +140,68 @@ public final class CorsPolicy {
         headers.forEach((name, value) ->
                 all.merge(name, value, (before, ours) -> name.equals(VARY) ? before + ", " + ours : ours));
         return new RestResponse(response.status(), response.body(), all);
+    }
+
+    /**
+     * A preflight request of a browser. {@link CorsPolicy} answers it at once: it is no call, and needs no credential, which
+     * browsers do not send with it.
+     */
+    static final class PreflightExchange implements HttpExchange {
+        private final ResponseWriter writer;
+        private final CorsPolicy policy;
+        private boolean responded;
+
+        PreflightExchange(ResponseWriter writer, CorsPolicy policy) {
+            this.writer = writer;
+            this.policy = policy;
+        }
+
+        @Override
+        public void open(RequestHead head, Channel channel) {
+            respond(policy.preflight(head));
+        }
+
+        @Override
+        public void reject(OipException refusal) {
+            respond(RestResponse.error(refusal));
+        }
+
+        private void respond(RestResponse response) {
+            responded = true;
+            writer.respond(response);
+        }
+
+        @Override
+        public void data(ByteBuf chunk) {
+            chunk.release();
+        }
+
+        @Override
+        public void end() {}
+
+        @Override
+        public boolean paused() {
+            return false;
+        }
+
+        @Override
+        public boolean responded() {
+            return responded;
+        }
+
+        @Override
+        public void timedOut(TimeoutRule rule) {}
+
+        @Override
+        public void failCall(OipException failure) {}
+
+        @Override
+        public void writabilityChanged() {}
+
+        @Override
+        public void written() {}
+
+        @Override
+        public void cancel() {}
     }
 }

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.StreamListener.PeerWait;
+import dev.isthmus.gateway.net.Turn;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
@@ -22,6 +23,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.util.AsciiString;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** One gRPC call, unary or streaming, the same over HTTP/2 and gRPC-Web. */
@@ -391,6 +393,88 @@ final class GrpcExchange extends CallExchange {
         @Nullable
         ContentCoding coding() {
             return requestHead.coding();
+        }
+    }
+
+    /**
+     * Divides the messages of one gRPC request among the {@link Turn turns} of its connection: those of a stream, of which
+     * a few bytes may contain thousands, and compressed ones, of which a few bytes may inflate to many. What is left over
+     * stays in the deframer, until the next turn or until the call accepts more.
+     */
+    private static final class RequestTurns implements BooleanSupplier {
+        private final GrpcTransport transport;
+        private final GrpcDeframer deframer;
+        private final GrpcExchange exchange;
+        /** Whether received data waits, and whether it waits for the call, otherwise for the next turn. */
+        private boolean leftOver;
+
+        private boolean forCall;
+        /** Bytes of the message being inflated that were charged. */
+        private int charged;
+
+        /** @param exchange reads what was left over */
+        RequestTurns(GrpcTransport transport, GrpcDeframer deframer, GrpcExchange exchange) {
+            this.transport = transport;
+            this.deframer = deframer;
+            this.exchange = exchange;
+        }
+
+        /** Whether received data waits. More must only be added to the deframer meanwhile. */
+        boolean leftOver() {
+            return leftOver;
+        }
+
+        void begin() {
+            leftOver = false;
+        }
+
+        /** The next message of a stream; null if it is incomplete, the turn is over or the call is not ready. */
+        @Nullable
+        ByteBuf next(RequestSink to) {
+            ByteBuf message = to.isReady() && !transport.turn().over() ? deframer.next(this) : null;
+            if (message != null) {
+                transport.turn().took();
+                transport.turn().tookBytes(message.readableBytes());
+            }
+            return message;
+        }
+
+        /**
+         * Everything was read, or as much as possible now.
+         *
+         * @param to receives the messages of a stream; null for a unary call
+         */
+        void end(@Nullable RequestSink to) {
+            boolean unread = to == null ? deframer.unfinished() : deframer.partial();
+            forCall = to != null && !to.isReady();
+            leftOver = unread && (forCall || transport.turn().over());
+            if (leftOver && !forCall) {
+                transport.inNextTurn(this::inNextTurn);
+            }
+        }
+
+        private void inNextTurn() {
+            if (leftOver && !forCall) {
+                exchange.readOn();
+            }
+        }
+
+        /** The call accepts more. */
+        void callIsReady() {
+            if (leftOver && forCall) {
+                exchange.readOn();
+            }
+        }
+
+        /** Whether one more step of a message may be inflated; charges the turn for the steps before. */
+        @Override
+        public boolean getAsBoolean() {
+            Turn turn = transport.turn();
+            int inflated = deframer.inflatedBytes();
+            turn.took();
+            turn.tookBytes(Math.max(0, inflated - charged));
+            charged = inflated;
+            return !turn.over();
         }
     }
 }

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.ingress.IngressSettings.BodyLimits;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ErrorCode;

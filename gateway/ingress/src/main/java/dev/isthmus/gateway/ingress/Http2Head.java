@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.ingress.Http2Ingress.Http2HeadCache;
 import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.ingress.TlsNegotiation.ProtocolDetector;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.ConnectionDescription;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionSide;

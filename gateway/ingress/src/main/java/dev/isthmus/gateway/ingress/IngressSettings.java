@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.gateway.http2.AbuseLimits;
 import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
 import dev.isthmus.gateway.http2.AbuseListener;
@@ -15,6 +17,7 @@ import dev.isthmus.gateway.settings.Http2Abuse;
 import dev.isthmus.gateway.settings.ResponseConfig;
 import java.util.HashSet;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Settings for requests and responses.
@@ -105,5 +108,49 @@ public record IngressSettings(
      */
     public record HealthResponses(boolean body, int notReadyStatus) {
         public static final HealthResponses DEFAULT = new HealthResponses(true, 400);
+    }
+
+    /**
+     * Limits on the size of bodies and messages.
+     *
+     * @param maxBytes of inference, generate and load requests, which may contain files; also after decompression
+     * @param maxManagementBytes of any other operation
+     * @param maxRatio of decompressed to compressed bytes
+     */
+    public record BodyLimits(long maxBytes, long maxManagementBytes, int maxRatio) {
+        private static final long MANAGEMENT = 64 << 10;
+
+        public BodyLimits {
+            maxManagementBytes = Math.min(maxManagementBytes, maxBytes);
+        }
+
+        /** The defaults with another limit for the largest bodies. */
+        public static BodyLimits of(long maxBytes) {
+            return new BodyLimits(maxBytes, MANAGEMENT, InflationLimits.DEFAULT_RATIO);
+        }
+
+        /** The limit on the body of a request. */
+        long maxBytes(Operation operation) {
+            return operation.largeBody() ? maxBytes : maxManagementBytes;
+        }
+
+        InflationLimits large() {
+            return new InflationLimits(maxBytes, maxRatio);
+        }
+
+        InflationLimits small() {
+            return new InflationLimits(maxManagementBytes, maxRatio);
+        }
+    }
+
+    /**
+     * What a listener offers to web pages.
+     *
+     * @param grpcWeb whether it serves gRPC-Web
+     * @param cors which pages of other origins may use it; null for none
+     */
+    public record BrowserAccess(boolean grpcWeb, @Nullable CorsPolicy cors) {
+        /** No gRPC-Web, and no pages of other origins. */
+        public static final BrowserAccess NONE = new BrowserAccess(false, null);
     }
 }

@@ -4,14 +4,17 @@ import dev.isthmus.gateway.call.TlsSession;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.tls.HandshakeResult;
 import dev.isthmus.gateway.tls.ServerTls;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.ByteToMessageDecoder;
 import io.netty.handler.codec.DecoderException;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.SniCompletionEvent;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import java.security.cert.CertificateException;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -98,5 +101,39 @@ final class TlsNegotiation extends ChannelInboundHandlerAdapter {
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         failed(ctx, cause instanceof DecoderException && cause.getCause() != null ? cause.getCause() : cause);
+    }
+
+    /**
+     * Detects HTTP/2 with prior knowledge by its preface, which starts with {@code PRI }; anything else is HTTP/1.1. Sets
+     * up the pipeline and removes itself.
+     */
+    static final class ProtocolDetector extends ByteToMessageDecoder {
+        private static final int PRI = 0x50524920;
+
+        private final AcceptedConnection connection;
+
+        ProtocolDetector(AcceptedConnection connection) {
+            this.connection = connection;
+        }
+
+        @Override
+        protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) {
+            if (in.readableBytes() < Integer.BYTES) {
+                return;
+            }
+            if (in.getInt(in.readerIndex()) == PRI) {
+                connection.http2(ctx.pipeline());
+            } else {
+                connection.http1(ctx.pipeline());
+            }
+            ctx.pipeline().remove(this);
+        }
+
+        /** A reset before the first byte is not worth a log line above debug. */
+        @Override
+        public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+            ConnectionFailureLog.failed(ctx.channel(), cause);
+            ctx.close();
+        }
     }
 }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.http2.RawFrame;
 import dev.isthmus.gateway.http2.RawFrames;
+import dev.isthmus.gateway.ingress.IngressSettings.BodyLimits;
+import dev.isthmus.gateway.ingress.IngressSettings.BrowserAccess;
 import dev.isthmus.gateway.net.ConnectionEvents;
 import dev.isthmus.gateway.net.ConnectionMemory;
 import dev.isthmus.gateway.net.ConnectionPolicy;

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.ingress.IngressSettings.BodyLimits;
 import dev.isthmus.gateway.net.ConnectionDrain.DrainStep;
 import dev.isthmus.gateway.net.ConnectionEvents;
 import dev.isthmus.gateway.net.ConnectionPolicy;

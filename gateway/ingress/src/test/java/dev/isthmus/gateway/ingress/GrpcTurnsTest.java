@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.http2.RawFrames;
+import dev.isthmus.gateway.ingress.IngressSettings.BodyLimits;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;

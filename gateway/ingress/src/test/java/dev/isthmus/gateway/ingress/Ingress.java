@@ -2,6 +2,8 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.ingress.IngressSettings.BodyLimits;
+import dev.isthmus.gateway.ingress.IngressSettings.BrowserAccess;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.GatewayConfig;

@@ -12,6 +12,8 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.dispatch.GenericErrorTexts.ErrorEventPrefix;
+import dev.isthmus.gateway.dispatch.ProxyStack.InferRules;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.UpstreamRequest;

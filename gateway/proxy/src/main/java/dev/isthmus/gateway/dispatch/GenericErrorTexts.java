@@ -13,6 +13,10 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.util.ByteProcessor;
+import java.nio.charset.StandardCharsets;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -178,5 +182,102 @@ final class GenericErrorTexts implements Layer {
     @Override
     public OipException failure(Exchange exchange, OipException failure) {
         return generic(exchange, failure, "");
+    }
+
+    /**
+     * Recognizes server-sent error events, <code>data: {"error": …}</code> in one line, by their start. Processes the bytes
+     * of a stream in any number of parts, up to the end of the start of an error.
+     */
+    static final class ErrorEventPrefix implements ByteProcessor {
+        /** The start of such a line; {@code ~} stands for any whitespace. */
+        private static final String PREFIX = "data:~{~\"error\"";
+
+        private static final int OTHER_LINE = -1;
+        /** Length of the prefix that the line has matched so far; its whole length for the rest of the line. */
+        private int matched;
+
+        static boolean endsLine(byte octet) {
+            return octet == '\n' || octet == '\r';
+        }
+
+        /** Whether the current line is an error. */
+        boolean isMatched() {
+            return matched == PREFIX.length();
+        }
+
+        /** @return whether the line is not known to be an error */
+        @Override
+        public boolean process(byte octet) {
+            matched = endsLine(octet) ? 0 : isMatched() ? matched : matched(octet);
+            return !isMatched();
+        }
+
+        private int matched(byte octet) {
+            int at = matched;
+            if (at == OTHER_LINE) {
+                return at;
+            }
+            if (PREFIX.charAt(at) == '~') {
+                if (octet == ' ' || octet == '\t') {
+                    return at;
+                }
+                at++;
+            }
+            return PREFIX.charAt(at) == octet ? at + 1 : OTHER_LINE;
+        }
+    }
+
+    /**
+     * Replaces the text of server-sent error events, <code>data: {"error": …}</code> in one line, while they are forwarded;
+     * all other bytes are unchanged. Holds no buffer between the parts.
+     */
+    private static final class GenericEventErrors {
+        private static final int MAX_TEXT = 2000;
+
+        private final ByteBufAllocator allocator;
+        private final UnaryOperator<String> replacement;
+        private final ErrorEventPrefix prefix = new ErrorEventPrefix();
+        private final StringBuilder text = new StringBuilder();
+
+        /** @param replacement returns the text to replace a server's; without quotes, backslashes and control characters */
+        GenericEventErrors(ByteBufAllocator allocator, UnaryOperator<String> replacement) {
+            this.allocator = allocator;
+            this.replacement = replacement;
+        }
+
+        /**
+         * Returns the next part of the stream with replaced texts.
+         *
+         * @param part taken
+         * @return owned by the caller; may be empty
+         */
+        ByteBuf replaceErrors(ByteBuf part) {
+            ByteBuf out = allocator.buffer(part.readableBytes());
+            try {
+                while (part.isReadable()) {
+                    next(part.readByte(), out);
+                }
+                return out;
+            } finally {
+                part.release();
+            }
+        }
+
+        private void next(byte octet, ByteBuf out) {
+            boolean error = prefix.isMatched();
+            if (error && !ErrorEventPrefix.endsLine(octet)) {
+                if (text.length() < MAX_TEXT) {
+                    text.append((char) (octet & 0xff));
+                }
+                return;
+            }
+            if (error) {
+                String original = new String(text.toString().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
+                text.setLength(0);
+                out.writeCharSequence(":\"" + replacement.apply(original) + "\"}", StandardCharsets.UTF_8);
+            }
+            out.writeByte(octet);
+            prefix.process(octet);
+        }
     }
 }

@@ -4,6 +4,8 @@ import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.dispatch.ProxyStack.InferRules;
+import dev.isthmus.gateway.dispatch.RequestUpload.StreamedRequest;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;

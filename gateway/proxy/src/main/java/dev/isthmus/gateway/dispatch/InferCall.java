@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.dispatch.RequestUpload.StreamedRequest;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.DescribingReply;

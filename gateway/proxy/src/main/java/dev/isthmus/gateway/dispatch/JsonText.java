@@ -1,13 +1,25 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.RequestedOutput;
+import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.buffer.BufferCollector;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.StreamParameters;
+import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.message.WireLimits;
+import dev.isthmus.transcoder.rest.OutputForms;
+import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
 import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -178,6 +190,120 @@ final class JsonText {
         if (parsed != null) {
             parsed.request().release();
             parsed = null;
+        }
+    }
+
+    /**
+     * How a REST request is parsed, so that it can be sent to any of the servers that it may be routed to.
+     *
+     * @param anyParameter whether parameters that the protocol does not define are accepted
+     * @param original whether the body is kept as received
+     * @param sharedMemory whether tensors may be in shared memory
+     * @param skimmedFor the servers that the request, and copies of it, may be sent to, if numbers need not be parsed
+     *     because all of them accept the body as received; else none
+     */
+    record JsonReadMode(boolean anyParameter, boolean original, boolean sharedMemory, List<ServerFeatures> skimmedFor) {
+
+        /** Derives the mode from what the route's servers support now. */
+        static JsonReadMode of(Route route, long jsonLength) {
+            boolean anyParameter = false;
+            boolean original = false;
+            boolean sharedMemory = false;
+            boolean skimmed = jsonLength == RestBody.ALL_JSON;
+            List<ServerFeatures> peers = new ArrayList<>();
+            for (Upstream upstream : route.upstreams()) {
+                ServerFeatures peer = upstream.peer();
+                anyParameter |= peer.anyParameter();
+                original |= keepsOriginal(peer, jsonLength);
+                sharedMemory |= peer.sharedMemory();
+                skimmed &= mostlyOriginal(peer);
+                peers.add(peer);
+            }
+            for (Upstream upstream : route.shadowUpstreams()) {
+                skimmed &= mostlyOriginal(upstream.peer());
+                peers.add(upstream.peer());
+            }
+            return new JsonReadMode(anyParameter, original, sharedMemory, skimmed ? peers : List.of());
+        }
+
+        /** The same for a request that is decoded, whichever server gets it. */
+        JsonReadMode decoding() {
+            return new JsonReadMode(anyParameter, false, sharedMemory, List.of());
+        }
+
+        /** Whether the server may be sent a body of this kind as received: few servers with binary data get plain JSON. */
+        private static boolean keepsOriginal(ServerFeatures peer, long jsonLength) {
+            if (peer.wire() != Wire.REST) {
+                return false;
+            }
+            boolean json = jsonLength == RestBody.ALL_JSON;
+            return peer.binaryTensorData()
+                    ? !json || !peer.dialect().lossyJson() || peer.dialect().mayInspectJson()
+                    : json;
+        }
+
+        /** Whether the server is sent nearly all JSON as received: not if the gateway asks it for binary data. */
+        private static boolean mostlyOriginal(ServerFeatures peer) {
+            return peer.wire() == Wire.REST
+                    && !(peer.binaryTensorData() && peer.dialect().lossyJson());
+        }
+    }
+
+    /** Decides whether a REST request is forwarded to a REST server as received. */
+    static final class PassThroughRule {
+        private PassThroughRule() {}
+
+        /** Whether it is forwarded to all of these servers as received. */
+        static boolean appliesTo(List<ServerFeatures> peers, RestRequest read) {
+            for (ServerFeatures peer : peers) {
+                if (!appliesTo(peer, read)) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        /**
+         * Whether the server reads the body as the client sent it without losing anything, and responds in the requested
+         * form.
+         */
+        static boolean appliesTo(ServerFeatures peer, RestRequest read) {
+            OutputForms outputs = read.outputForms();
+            if (peer.wire() != Wire.REST
+                    || read.contestedInputs()
+                    || (!read.base64Inputs().isEmpty() && !peer.dialect().base64())
+                    || !outputs.base64().isEmpty()
+                    || read.request().parameters().containsKey(StreamParameters.EMPTY_FINAL)
+                    || !peer.dialect().acceptsId(read.request().id())
+                    || (!peer.dialect().classifies()
+                            && read.request().outputs().stream().anyMatch(RequestedOutput::classified))
+                    || ((read.foreignParameter() != null || read.hasNull()) && !peer.anyParameter())
+                    || (!peer.sharedMemory() && inSharedMemory(read.request()))) {
+                return false;
+            }
+            if (!peer.binaryTensorData()) {
+                return !outputs.anyBinary();
+            }
+            if (peer.dialect().lossyJson()) {
+                return (read.allBinary() || peer.dialect().mayInspectJson())
+                        && outputs.allBinary(read.request().outputs())
+                        && (outputs.binaryByDefault() || !peer.dialect().binaryOutputTwice());
+            }
+            return outputs.explicit(read.request().outputs());
+        }
+
+        private static boolean inSharedMemory(InferRequest request) {
+            for (Tensor input : request.inputs()) {
+                if (input.shared()) {
+                    return true;
+                }
+            }
+            for (RequestedOutput output : request.outputs()) {
+                if (output.shared()) {
+                    return true;
+                }
+            }
+            return false;
         }
     }
 }

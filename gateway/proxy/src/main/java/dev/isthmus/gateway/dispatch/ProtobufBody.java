@@ -2,6 +2,8 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.dispatch.RequestBody.DecodedBody;
+import dev.isthmus.gateway.dispatch.RequestUpload.StreamedRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;

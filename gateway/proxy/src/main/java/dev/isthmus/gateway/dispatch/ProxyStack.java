@@ -4,6 +4,11 @@ import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.dispatch.RoutePolicyTable.CachePurging;
+import dev.isthmus.gateway.dispatch.RoutePolicyTable.RateLimiting;
+import dev.isthmus.gateway.dispatch.RoutePolicyTable.TargetMetering;
+import dev.isthmus.gateway.dispatch.RoutedCall.Routing;
+import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.settings.BuiltInLayer;
@@ -14,11 +19,15 @@ import dev.isthmus.gateway.validation.RequestValidator;
 import dev.isthmus.gateway.validation.ValidationRules;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.message.NonFinite;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The layers that each call passes, from its client to what answers it: {@link BuiltInLayer} is the list, {@link #layer}
@@ -103,6 +112,53 @@ public record ProxyStack(
         @Override
         public String label(ModelRef requested) {
             return keys.of(routes.find(requested), requested);
+        }
+    }
+
+    /**
+     * Settings of all inferences.
+     *
+     * @param nonFinite how NaN and the infinities are written as JSON for clients that do not specify it
+     */
+    public record InferRules(WireLimits limits, NonFinite nonFinite) {
+
+        /** Those of a configuration. */
+        public static InferRules of(GatewayConfig config) {
+            WireLimits limits = WireLimits.DEFAULT
+                    .withBodyBytes(config.limits().maxBodySize())
+                    .withTensors(config.limits().maxTensors());
+            return new InferRules(limits, config.answers().nonFinite());
+        }
+    }
+
+    /** Names routes for metrics and logs, from a bounded set. */
+    @FunctionalInterface
+    public interface RouteKeys {
+        /** The name for models without a route. */
+        String OTHER = "other";
+
+        /**
+         * The name of a route.
+         *
+         * @param route the model's route; null if no upstream serves it
+         */
+        String of(@Nullable Route route, ModelRef model);
+
+        /**
+         * The keys of routes, and names of models that have none of their own, as long as their number allows that.
+         *
+         * @param listed whether a server lists a model of this name
+         */
+        static RouteKeys of(CallMetrics calls, Predicate<String> listed) {
+            return (route, model) -> {
+                if (route == null) {
+                    return OTHER;
+                }
+                String key = route.key();
+                // Configured models have a key of their own; discovered ones get one for their metrics.
+                boolean found = key.equals(RoutingTable.DEFAULT) || key.equals(RoutingTable.DISCOVERED);
+                return found && listed.test(model.name()) ? calls.named(model.name(), key) : key;
+            };
         }
     }
 }

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Slot;
+import dev.isthmus.gateway.dispatch.RoutePolicyTable.TargetMetering;
 import dev.isthmus.gateway.metrics.TargetMeters;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.Target;

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.dispatch.RequestBody.DecodedBody;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata;

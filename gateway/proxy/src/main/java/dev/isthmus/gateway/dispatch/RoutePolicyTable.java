@@ -3,6 +3,12 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.gateway.batching.RouteBatching;
 import dev.isthmus.gateway.cache.ResponseCache;
 import dev.isthmus.gateway.cache.ResponseCaches;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Slot;
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.fallback.RouteFallback;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.limit.RateCounters;
@@ -14,12 +20,15 @@ import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.ramp.TargetWeights;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.gateway.shadow.Shadows;
 import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.HashMap;
@@ -27,6 +36,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
@@ -283,5 +293,93 @@ public final class RoutePolicyTable implements AutoCloseable {
     @Override
     public void close() {
         closeBut(null);
+    }
+
+    /** The layer that counts the requests of each target, by their outcome. */
+    static final class TargetMetering implements Layer {
+        @Override
+        public String name() {
+            return "target_metrics";
+        }
+
+        @Override
+        public void targetEnded(Exchange exchange, @Nullable OipException failure) {
+            TargetMeters.TargetMeter meter = meter(exchange);
+            if (meter != null) {
+                meter.ended(failure == null ? null : failure.code());
+            }
+        }
+
+        /** The meter of the chosen target; null if there is none. */
+        static TargetMeters.@Nullable TargetMeter meter(Exchange exchange) {
+            RoutedCall routed = RoutedCall.in(exchange);
+            Target target = routed == null ? null : routed.target();
+            TargetMeters meters = routed == null ? null : routed.policies().targets();
+            return target == null || meters == null ? null : meters.of(target.arm());
+        }
+    }
+
+    /** The layer that counts requests, and their bytes, on the rate limits of their route. */
+    static final class RateLimiting implements Layer {
+        private static final Slot<RateLimits.Charge> CHARGE = new Slot<>();
+
+        @Override
+        public String name() {
+            return "rate_limits";
+        }
+
+        @Override
+        public @Nullable CompletableFuture<?> open(Exchange exchange) {
+            RoutedCall routed = RoutedCall.in(exchange);
+            RateLimits limits = routed == null ? null : routed.policies().limits();
+            if (limits == null) {
+                return null;
+            }
+            RateLimits.Charge charge = limits.request(
+                    exchange.call().client()::value, exchange.context().principal().name());
+            exchange.put(CHARGE, charge);
+            return charge.undecided();
+        }
+
+        @Override
+        public @Nullable CompletableFuture<?> sized(Exchange exchange, long length) {
+            RateLimits.Charge charge = exchange.get(CHARGE);
+            if (charge == null) {
+                return null;
+            }
+            charge.body(length);
+            return charge.undecided();
+        }
+    }
+
+    /**
+     * The layer that removes the cached responses of a model that was loaded or unloaded, before the client of that call has
+     * its response; also if it has failed, as some servers may have changed.
+     */
+    static final class CachePurging implements Layer {
+        private final ResponseCaches caches;
+        private final RoutingTable routes;
+
+        CachePurging(ResponseCaches caches, RoutingTable routes) {
+            this.caches = caches;
+            this.routes = routes;
+        }
+
+        @Override
+        public String name() {
+            return "cache_purge";
+        }
+
+        @Override
+        public void finished(Exchange exchange) {
+            CallContext call = exchange.context();
+            if (call.operation() instanceof Operation.Manage manage
+                    && (manage.extension() == Extension.REPOSITORY_LOAD
+                            || manage.extension() == Extension.REPOSITORY_UNLOAD)
+                    && call.code() != ErrorCode.UNAUTHENTICATED
+                    && call.code() != ErrorCode.PERMISSION_DENIED) {
+                caches.purge(routes.purgedNames(manage.model()));
+            }
+        }
     }
 }

@@ -3,10 +3,14 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Slot;
+import dev.isthmus.gateway.dispatch.ProxyStack.RouteKeys;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable.RoutePolicies;
 import dev.isthmus.gateway.routing.RequestAttributes;
 import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.StreamSelections;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -14,6 +18,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -97,5 +102,40 @@ final class RoutedCall {
         exchange.context().sentTo(chosen.arm(), chosen.upstream().name(), chosen.model());
         call = call().withAffinity(selection.affinity(), selection.sequence());
         return chosen;
+    }
+
+    /** The layer that finds the route of the requested model. */
+    static final class Routing implements Layer {
+        private final RoutingTable routes;
+        private final RouteKeys keys;
+        private final RoutePolicyTable policies;
+        private final AccessPolicy access;
+
+        Routing(RoutingTable routes, RouteKeys keys, RoutePolicyTable policies, AccessPolicy access) {
+            this.routes = routes;
+            this.keys = keys;
+            this.policies = policies;
+            this.access = access;
+        }
+
+        @Override
+        public String name() {
+            return "routing";
+        }
+
+        @Override
+        public @Nullable CompletableFuture<?> open(Exchange exchange) {
+            Operation operation = exchange.call().operation();
+            ModelRef model = operation.requestedModel();
+            if (model != null) {
+                Route route = routes.find(model);
+                exchange.context().routed(keys.of(route, model));
+                if (operation instanceof Operation.Infer || operation instanceof Operation.Generate) {
+                    Route required = RoutingTable.required(route, model);
+                    new RoutedCall(exchange, required, model, policies.of(required), access);
+                }
+            }
+            return null;
+        }
     }
 }

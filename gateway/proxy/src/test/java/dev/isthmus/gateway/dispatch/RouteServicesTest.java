@@ -13,6 +13,8 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.dispatch.ProxyStack.InferRules;
+import dev.isthmus.gateway.dispatch.RoutedCall.Routing;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.ramp.RampStateFile;

@@ -11,6 +11,8 @@ import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.settings.TracingConfig.ParentDecision;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -80,6 +82,43 @@ final class CallTracer implements Reloadable.Replaced {
         @Override
         public Call propagated(Call call) {
             return headers.withUnrecorded(call, own, state);
+        }
+    }
+
+    /**
+     * The headers of trace context that servers get.
+     *
+     * @param parent whether they get traceparent
+     * @param state whether they get tracestate
+     */
+    record TraceHeaders(boolean parent, boolean state) {
+
+        /**
+         * The call with this trace context in place of what the client sent.
+         *
+         * @param traceparent for the server
+         * @param tracestate of the client, valid; null if there is none, or none that may be forwarded
+         */
+        Call with(Call call, String traceparent, @Nullable String tracestate) {
+            if (!parent && !state) {
+                return call;
+            }
+            Call located = parent ? call.withHeader(TraceContext.HEADER, traceparent) : call;
+            if (state && tracestate != null) {
+                return located.withHeader(TraceStateGrammar.HEADER, tracestate);
+            }
+            return located.headers().containsKey(TraceStateGrammar.HEADER) ? withoutState(located) : located;
+        }
+
+        private static Call withoutState(Call call) {
+            Map<String, String> headers = new HashMap<>(call.headers());
+            headers.remove(TraceStateGrammar.HEADER);
+            return call.withHeaders(headers);
+        }
+
+        /** The call with a new span below this one, which is not recorded. */
+        Call withUnrecorded(Call call, TraceContext own, @Nullable String tracestate) {
+            return parent || state ? with(call, own.child(HexIds.random64()), tracestate) : call;
         }
     }
 }

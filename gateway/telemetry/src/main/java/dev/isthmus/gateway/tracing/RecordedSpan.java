@@ -6,14 +6,19 @@ import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.tracing.CallAttributes.AttemptAttributes;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.transcoder.message.Wire;
 import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.sdk.common.InstrumentationScopeInfo;
+import io.opentelemetry.sdk.resources.Resource;
 import io.opentelemetry.sdk.trace.SpanLimits;
+import io.opentelemetry.sdk.trace.data.EventData;
 import io.opentelemetry.sdk.trace.data.LinkData;
+import io.opentelemetry.sdk.trace.data.SpanData;
 import io.opentelemetry.sdk.trace.data.StatusData;
 import java.util.ArrayList;
 import java.util.List;
@@ -168,5 +173,65 @@ final class RecordedSpan implements TraceSpan {
                         attributes,
                         links,
                         trace.export().resource()));
+    }
+
+    /**
+     * A span that has ended, as OpenTelemetry's exporter reads it, by whose accessors its components are named.
+     *
+     * @param getParentSpanContext invalid if the trace begins with this span
+     * @param getStartEpochNanos nanoseconds since 1970
+     * @param getEndEpochNanos nanoseconds since 1970
+     */
+    record FinishedSpan(
+            String getName,
+            SpanKind getKind,
+            SpanContext getSpanContext,
+            SpanContext getParentSpanContext,
+            StatusData getStatus,
+            long getStartEpochNanos,
+            long getEndEpochNanos,
+            Attributes getAttributes,
+            List<LinkData> getLinks,
+            Resource getResource)
+            implements SpanData {
+
+        private static final InstrumentationScopeInfo SCOPE = InstrumentationScopeInfo.create("dev.isthmus.gateway");
+
+        @Override
+        public List<EventData> getEvents() {
+            return List.of();
+        }
+
+        @Override
+        public boolean hasEnded() {
+            return true;
+        }
+
+        @Override
+        public int getTotalRecordedEvents() {
+            return 0;
+        }
+
+        @Override
+        public int getTotalRecordedLinks() {
+            return getLinks.size();
+        }
+
+        @Override
+        public int getTotalAttributeCount() {
+            return getAttributes.size();
+        }
+
+        @Override
+        @Deprecated
+        @SuppressWarnings({"deprecation", "InlineMeSuggester"})
+        public io.opentelemetry.sdk.common.InstrumentationLibraryInfo getInstrumentationLibraryInfo() {
+            return io.opentelemetry.sdk.common.InstrumentationLibraryInfo.create(SCOPE.getName(), null);
+        }
+
+        @Override
+        public InstrumentationScopeInfo getInstrumentationScopeInfo() {
+            return SCOPE;
+        }
     }
 }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.tracing;
 
 import dev.isthmus.gateway.call.TraceContext;
+import dev.isthmus.gateway.tracing.CallTracer.TraceHeaders;
 import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.TraceFlags;
 import io.opentelemetry.api.trace.TraceState;

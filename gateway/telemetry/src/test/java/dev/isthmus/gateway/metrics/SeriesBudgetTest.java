@@ -2,6 +2,7 @@ package dev.isthmus.gateway.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.metrics.CallMetrics.SeriesBudget;
 import org.junit.jupiter.api.Test;
 
 /** The limit on time series. */

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.TracingConfig;
+import dev.isthmus.gateway.tracing.RecordedSpan.FinishedSpan;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.trace.SpanContext;

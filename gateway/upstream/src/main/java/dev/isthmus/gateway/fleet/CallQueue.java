@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.fleet.Cluster.AttemptResources;
 import dev.isthmus.gateway.fleet.ClusterMetrics.QueueRefusal;
 import dev.isthmus.gateway.net.ClientNetwork;
 import dev.isthmus.gateway.queue.FairQueue;

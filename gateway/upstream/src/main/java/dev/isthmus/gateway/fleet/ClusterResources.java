@@ -3,7 +3,9 @@ package dev.isthmus.gateway.fleet;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
@@ -57,5 +59,49 @@ public record ClusterResources(
                 pending,
                 new CheckPace(loop, System::nanoTime),
                 ending);
+    }
+
+    /**
+     * Limits how many checks of models a gateway sends per second to all servers together. Checks beyond it wait for their
+     * turn, in the order in which they were submitted. Used on one event loop.
+     */
+    public static final class CheckPace {
+        /** Checks may run this much earlier than evenly spaced ones. */
+        private static final long BURST_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+        /** Turns are at multiples of this time, so that the event loop wakes up once for several of them. */
+        private static final long GRAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+        private final EventLoop loop;
+        private final LongSupplier nanoTime;
+        private volatile long spacingNanos;
+        private long turn;
+
+        /** Starts without a limit. */
+        CheckPace(EventLoop loop, LongSupplier nanoTime) {
+            this.loop = loop;
+            this.nanoTime = nanoTime;
+            this.turn = nanoTime.getAsLong();
+        }
+
+        /** Sets the limit, on any thread. */
+        public void perSecond(int checks) {
+            spacingNanos = TimeUnit.SECONDS.toNanos(1) / checks;
+        }
+
+        /**
+         * Runs a task with this many checks on the loop when it is its turn; never before this returns.
+         *
+         * @throws RejectedExecutionException if the loop is shutting down
+         */
+        void submit(int checks, Runnable task) {
+            long now = nanoTime.getAsLong();
+            turn = Math.max(turn - now, -BURST_NANOS) + now + checks * spacingNanos;
+            if (turn - now <= 0) {
+                loop.execute(task);
+            } else {
+                long at = Math.ceilDiv(turn, GRAIN_NANOS) * GRAIN_NANOS;
+                loop.schedule(task, at - now, TimeUnit.NANOSECONDS);
+            }
+        }
     }
 }

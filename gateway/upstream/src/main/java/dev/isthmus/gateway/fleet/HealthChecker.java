@@ -4,7 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.fleet.ReplicaCounts.CheckResult;
+import dev.isthmus.gateway.fleet.Replica.ReplicaCounts.CheckResult;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
@@ -17,6 +17,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventBuilder;
@@ -185,6 +186,46 @@ final class HealthChecker implements AutoCloseable {
         @Override
         public void fail(OipException failure) {
             failed.accept(failure);
+        }
+    }
+
+    /** Turns consecutive probe results into a health state. The first result decides at once. */
+    static final class HealthThreshold {
+        private final Checks checks;
+        private @Nullable Boolean healthy;
+        private int opposite;
+
+        HealthThreshold(Checks checks) {
+            this.checks = checks;
+        }
+
+        /** Whether this result changed the state. */
+        boolean record(boolean result) {
+            if (healthy == null) {
+                healthy = result;
+                return true;
+            }
+            if (healthy == result) {
+                opposite = 0;
+                return false;
+            }
+            opposite++;
+            if (opposite < (result ? checks.healthyAfter() : checks.unhealthyAfter())) {
+                return false;
+            }
+            healthy = result;
+            opposite = 0;
+            return true;
+        }
+
+        /** Whether there was a result. */
+        boolean known() {
+            return healthy != null;
+        }
+
+        /** False before the first result. */
+        boolean healthy() {
+            return Boolean.TRUE.equals(healthy);
         }
     }
 }

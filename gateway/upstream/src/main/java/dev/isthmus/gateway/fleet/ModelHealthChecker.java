@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.fleet.HealthChecker.HealthThreshold;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;

@@ -4,9 +4,13 @@ import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.StickyHash;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.upstream.Upstream;
+import java.time.Duration;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -298,6 +302,197 @@ final class Replica {
                 return -1;
             }
             return last.pending + sent.get() - last.sentBefore;
+        }
+    }
+
+    /**
+     * Peak EWMA of a server's response latency: it rises to a higher sample at once, falls slowly, and decays while nothing
+     * is measured, so that a slow server is tried again. Thread-safe.
+     */
+    static final class LatencyEstimate {
+        private static final double DECAY_NANOS = Duration.ofSeconds(10).toNanos();
+        /** Time is stored in units of 2^20 ns, about 1 ms. */
+        private static final int UNIT_BITS = 20;
+
+        static final long NOTHING = 0;
+        private static final long LOW_HALF = 0xFFFF_FFFFL;
+
+        /**
+         * High half: the time of the sample. Low half: the average as float bits. One word, so that both change atomically.
+         */
+        private final AtomicLong measured = new AtomicLong(NOTHING);
+
+        boolean known() {
+            return measured.get() != NOTHING;
+        }
+
+        /** The estimate in nanoseconds; 0 if nothing was measured. */
+        double at(long now) {
+            return at(measured.get(), now);
+        }
+
+        /** What is left of a {@link #packed} value; 0 if there is none. */
+        static double at(long seen, long now) {
+            return seen == NOTHING ? 0 : average(seen) * decay(seen, now);
+        }
+
+        /** @param mayLower false for calls that ended without a response: their latency is at least this */
+        void measure(long nanos, boolean mayLower, long now) {
+            float sample = Math.max(1, nanos);
+            measured.updateAndGet(seen -> {
+                if (seen == NOTHING) {
+                    return mayLower ? packed(sample, now) : NOTHING;
+                }
+                float average = average(seen);
+                if (sample < average && !mayLower) {
+                    return seen;
+                }
+                double kept = sample < average ? decay(seen, now) : 0;
+                return packed((float) (average * kept + sample * (1 - kept)), now);
+            });
+        }
+
+        /** A value that decays from now on. */
+        static long packed(float average, long now) {
+            return unit(now) << Integer.SIZE | (Float.floatToRawIntBits(average) & LOW_HALF);
+        }
+
+        private static float average(long seen) {
+            return Float.intBitsToFloat((int) seen);
+        }
+
+        private static double decay(long seen, long now) {
+            int units = Math.max(0, (int) (unit(now) - (seen >>> Integer.SIZE)));
+            return Math.exp(-((long) units << UNIT_BITS) / DECAY_NANOS);
+        }
+
+        private static long unit(long nanos) {
+            return nanos >> UNIT_BITS;
+        }
+    }
+
+    /** Counts the requests to one server, its checks, and how long they took. Thread-safe. */
+    static final class ReplicaCounts {
+        private final DurationSum[] requests = sums(CallOutcome.values().length);
+        /** Those of the requests that were messages of streams. */
+        private final AtomicLongArray streamed = new AtomicLongArray(CallOutcome.values().length);
+
+        private final DurationSum[] checks = sums(CheckResult.values().length);
+
+        private final LongAdder boundErrors = new LongAdder();
+
+        /** The result of a check of a server. */
+        enum CheckResult {
+            READY,
+            /** The server reports that it is not ready. */
+            NOT_READY,
+            /** The server did not respond, or not in time. */
+            FAILED;
+
+            String label() {
+                return name().toLowerCase(Locale.ROOT);
+            }
+        }
+
+        /** A number of durations and their sum. */
+        static final class DurationSum {
+            private final LongAdder count = new LongAdder();
+            private final LongAdder nanos = new LongAdder();
+
+            void add(long took) {
+                count.increment();
+                nanos.add(took);
+            }
+
+            long count() {
+                return count.sum();
+            }
+
+            long nanos() {
+                return nanos.sum();
+            }
+        }
+
+        private static DurationSum[] sums(int length) {
+            DurationSum[] sums = new DurationSum[length];
+            for (int i = 0; i < length; i++) {
+                sums[i] = new DurationSum();
+            }
+            return sums;
+        }
+
+        void boundError() {
+            boundErrors.increment();
+        }
+
+        /** Those of the requests with the outcome ERROR that could only go to this server. */
+        long boundErrors() {
+            return boundErrors.sum();
+        }
+
+        @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enum
+        DurationSum requests(CallOutcome outcome) {
+            return requests[outcome.ordinal()];
+        }
+
+        /** A request that was a message of a stream has ended. */
+        @SuppressWarnings("EnumOrdinal") // as above
+        void streamed(CallOutcome outcome, long nanos) {
+            streamed.incrementAndGet(outcome.ordinal());
+            requests(outcome).add(nanos);
+        }
+
+        /** The number of requests that were no messages of streams. */
+        @SuppressWarnings("EnumOrdinal") // as above
+        long calls(CallOutcome outcome) {
+            return requests(outcome).count() - streamed.get(outcome.ordinal());
+        }
+
+        @SuppressWarnings("EnumOrdinal") // as above
+        DurationSum checks(CheckResult result) {
+            return checks[result.ordinal()];
+        }
+    }
+
+    /** Slow start of one server: its share of calls grows from a tenth to the full share. */
+    static final class SlowStart {
+        /** Not 0, so that the server is seen to work and its latency is measured from the start. */
+        static final double FLOOR = 0.1;
+
+        private final long window;
+        private volatile long since;
+
+        private SlowStart(long window, long since) {
+            this.window = window;
+            this.since = since;
+        }
+
+        /** For a server that gets its full share at once, until it {@linkplain #restart starts again}. */
+        static SlowStart full(Duration window, long now) {
+            return new SlowStart(window.toNanos(), now - window.toNanos());
+        }
+
+        /** For a server that joins others that already serve calls. */
+        static SlowStart joining(Duration window, long now) {
+            return new SlowStart(window.toNanos(), now);
+        }
+
+        /** Begins again when the server returns, which may be in the future. */
+        void restart(long from) {
+            since = from;
+        }
+
+        /** When the share is full, unless it starts again. */
+        long end() {
+            return since + window;
+        }
+
+        /** The share of calls at this time, from {@link #FLOOR} to 1. */
+        double share(long now) {
+            if (window == 0) {
+                return 1;
+            }
+            return Math.clamp((double) (now - since) / window, FLOOR, 1);
         }
     }
 }

@@ -2,7 +2,10 @@ package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.fleet.ClusterMetrics.EndpointMeters;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
+import dev.isthmus.gateway.fleet.Ejection.OutlierDetector;
+import dev.isthmus.gateway.fleet.Replica.SlowStart;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.AdaptiveConcurrency;

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.fleet.Cluster.AttemptResources;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import org.jspecify.annotations.Nullable;

@@ -5,6 +5,8 @@ import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.fleet.Cluster.AttemptResources;
+import dev.isthmus.gateway.fleet.HedgePolicy.HedgedAttempts;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.upstream.UpstreamRequest;

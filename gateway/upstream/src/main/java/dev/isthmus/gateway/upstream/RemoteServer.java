@@ -1,13 +1,29 @@
 package dev.isthmus.gateway.upstream;
 
+import dev.isthmus.gateway.net.ConnectionDescription;
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionSide;
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
+import dev.isthmus.gateway.net.DescribedConnection;
+import dev.isthmus.gateway.net.PackedReadAllocator;
+import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
+import io.netty.resolver.NoopAddressResolverGroup;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Supplier;
 
 /**
  * A server that is called over the network. Each event loop has its own connections to it, so that a call never leaves
@@ -107,6 +123,57 @@ public abstract class RemoteServer<P> implements Upstream {
         } catch (RejectedExecutionException e) {
             // The loop has terminated, so nothing runs concurrently.
             closePool(pool);
+        }
+    }
+
+    /**
+     * A connection to a server.
+     *
+     * @param use asked for on its event loop
+     * @param opened on the scale of {@link System#nanoTime()}
+     */
+    public record DescribedServer(UpstreamSettings settings, Channel channel, Supplier<ConnectionUse> use, long opened)
+            implements DescribedConnection {
+
+        /** A connection that is being opened. */
+        public DescribedServer(UpstreamSettings settings, Channel channel, Supplier<ConnectionUse> use) {
+            this(settings, channel, use, System.nanoTime());
+        }
+
+        @Override
+        public ConnectionDescription describe() {
+            return ConnectionDescription.of(
+                    channel,
+                    ConnectionSide.SERVER,
+                    settings.name(),
+                    settings.endpoint().address(),
+                    Duration.ofNanos(System.nanoTime() - opened),
+                    use.get());
+        }
+    }
+
+    /** Channel options of connections to servers, independent of the protocol. */
+    public static final class UpstreamTransport {
+        private static final PackedReadAllocator READS =
+                new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, 512 * 1024));
+
+        private UpstreamTransport() {}
+
+        /** A bootstrap for connections to a server from one event loop, complete except for the handler. */
+        public static Bootstrap of(UpstreamSettings settings, EventLoop loop, ByteBufAllocator allocator) {
+            Transport transport = Transport.of(loop);
+            SocketAddress address = settings.endpoint().address();
+            Bootstrap bootstrap = new Bootstrap()
+                    .group(loop)
+                    .channel(transport.clientChannel(address))
+                    .resolver(NoopAddressResolverGroup.INSTANCE)
+                    .remoteAddress(transport.address(address))
+                    .option(ChannelOption.ALLOCATOR, allocator)
+                    .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings.connectTimeoutMillis())
+                    .option(ChannelOption.RECVBUF_ALLOCATOR, READS);
+            return address instanceof InetSocketAddress
+                    ? bootstrap.option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.SO_KEEPALIVE, true)
+                    : bootstrap;
         }
     }
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.fleet.HealthChecker.HealthThreshold;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import java.time.Duration;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.fleet.Replica.LatencyEstimate;
 import java.time.Duration;
 import org.assertj.core.data.Percentage;
 import org.junit.jupiter.api.Test;

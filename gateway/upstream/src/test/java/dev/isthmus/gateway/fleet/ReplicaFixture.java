@@ -2,6 +2,8 @@ package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.fleet.Ejection.OutlierDetector;
+import dev.isthmus.gateway.fleet.Replica.SlowStart;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.hedge;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.hedge.HedgeDelays.LatencyDigest;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.upstream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.upstream.TimeoutQueue.CallTimeout;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
@@ -10,18 +11,27 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.http2.HeaderFieldList;
-import dev.isthmus.gateway.upstream.CallTimeout;
 import dev.isthmus.gateway.upstream.RemoteServer;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.TimeoutQueue.CallTimeout;
 import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.gateway.upstream.grpc.CallMetadata.GrpcMethods;
+import dev.isthmus.gateway.upstream.grpc.GrpcConnectionPool.ConnectionRules;
+import dev.isthmus.gateway.upstream.grpc.UnaryCall.GrpcResponseReader;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.ModelMetadataRequest;
+import dev.isthmus.proto.ModelMetadataResponse;
 import dev.isthmus.proto.ModelReadyRequest;
 import dev.isthmus.proto.ModelReadyResponse;
 import dev.isthmus.proto.ServerMetadataRequest;
@@ -36,6 +46,9 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -250,6 +263,94 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
             return CallMetadata.of(method, call);
         } catch (IllegalArgumentException e) {
             throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be sent as gRPC metadata", e);
+        }
+    }
+
+    /** Converts metadata messages to values. */
+    private static final class MetadataReader {
+
+        private MetadataReader() {}
+
+        static ServerMetadata server(ServerMetadataResponse message) {
+            return new ServerMetadata(message.getName(), message.getVersion(), message.getExtensionsList());
+        }
+
+        static ModelMetadata model(RawModelMetadata message) {
+            Map<String, ByteString> extension = message.getExtensionMap();
+            Map<String, InferParameter> parameters = asParameters(extension);
+            return new ModelMetadata(
+                    message.getName(),
+                    message.getVersionsList(),
+                    message.getPlatform(),
+                    tensors(message.getInputsList()),
+                    tensors(message.getOutputsList()),
+                    parameters(parameters),
+                    parameters.isEmpty() ? asProperties(extension) : Map.of());
+        }
+
+        /** MLServer's parameters; empty if any value is not one, and so all are the protocol's properties. */
+        private static Map<String, InferParameter> asParameters(Map<String, ByteString> extension) {
+            Map<String, InferParameter> parameters = new LinkedHashMap<>();
+            boolean valued = false;
+            for (Map.Entry<String, ByteString> each : extension.entrySet()) {
+                try {
+                    InferParameter parameter = InferParameter.parseFrom(each.getValue());
+                    if (!parameter.getUnknownFields().asMap().isEmpty()) {
+                        return Map.of();
+                    }
+                    valued |= parameter.getParameterChoiceCase()
+                            != InferParameter.ParameterChoiceCase.PARAMETERCHOICE_NOT_SET;
+                    parameters.put(each.getKey(), parameter);
+                } catch (InvalidProtocolBufferException e) {
+                    return Map.of();
+                }
+            }
+            // Empty texts are parameters without a value, too.
+            return valued ? parameters : Map.of();
+        }
+
+        /** Leaves out a value that is no text. */
+        private static Map<String, String> asProperties(Map<String, ByteString> extension) {
+            Map<String, String> properties = new LinkedHashMap<>();
+            extension.forEach((name, value) -> {
+                if (value.isValidUtf8()) {
+                    properties.put(name, value.toStringUtf8());
+                }
+            });
+            return properties;
+        }
+
+        private static List<ModelMetadata.TensorMetadata> tensors(List<ModelMetadataResponse.TensorMetadata> messages) {
+            return messages.stream().map(MetadataReader::tensor).toList();
+        }
+
+        private static ModelMetadata.TensorMetadata tensor(ModelMetadataResponse.TensorMetadata message) {
+            Shape shape = Shape.of(
+                    message.getShapeList().stream().mapToLong(Long::longValue).toArray());
+            return new ModelMetadata.TensorMetadata(
+                    message.getName(), message.getDatatype(), shape, parameters(message.getParametersMap()));
+        }
+
+        private static Map<String, Parameter> parameters(Map<String, InferParameter> messages) {
+            Map<String, Parameter> parameters = new LinkedHashMap<>();
+            messages.forEach((name, message) -> putParameter(parameters, name, message));
+            return parameters;
+        }
+
+        /** Leaves out a parameter without a value: its type is unknown to us. */
+        private static void putParameter(Map<String, Parameter> parameters, String name, InferParameter message) {
+            switch (message.getParameterChoiceCase()) {
+                case BOOL_PARAM -> parameters.put(name, new Parameter.Bool(message.getBoolParam()));
+                case INT64_PARAM -> parameters.put(name, new Parameter.Int64(message.getInt64Param()));
+                case STRING_PARAM -> parameters.put(name, new Parameter.Text(message.getStringParam()));
+                case DOUBLE_PARAM -> parameters.put(name, new Parameter.Float64(message.getDoubleParam()));
+                case UINT64_PARAM -> parameters.put(name, unsigned(message.getUint64Param()));
+                case PARAMETERCHOICE_NOT_SET -> {}
+            }
+        }
+
+        private static Parameter unsigned(long bits) {
+            return bits < 0 ? new Parameter.Uint64(bits) : new Parameter.Int64(bits);
         }
     }
 }

@@ -4,7 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.http2.HeaderFieldList;
-import dev.isthmus.gateway.upstream.CallTimeout;
+import dev.isthmus.gateway.upstream.TimeoutQueue.CallTimeout;
 import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.upstream.local;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -29,9 +31,13 @@ import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * A process of its own for the local models: this program again, on a Unix socket that only its user can reach. It is
@@ -335,6 +341,132 @@ public final class LocalProcess implements AutoCloseable {
                     .filter(option -> OWN.stream().noneMatch(option::startsWith))
                     .filter(option -> !option.startsWith("-Xlog") || !option.contains("file="))
                     .toList();
+        }
+    }
+
+    /**
+     * What the JVM has written about a crash.
+     *
+     * @param lines of its summary; none if it wrote nothing
+     * @param thread the name of the thread that crashed; empty if it is not one of Java's
+     */
+    record CrashReport(List<String> lines, String thread) {
+        private static final Pattern THREAD = Pattern.compile("Current thread .* JavaThread \"([^\"]*)\".*");
+        private static final Pattern SIGNAL = Pattern.compile("#\\s+(SIG[A-Z]+).*");
+
+        static CrashReport of(Path file) throws IOException {
+            if (!Files.exists(file)) {
+                return new CrashReport(List.of(), "");
+            }
+            // It has bytes of native code, too.
+            List<String> all =
+                    Files.readString(file, StandardCharsets.ISO_8859_1).lines().toList();
+            return new CrashReport(
+                    all.stream().takeWhile(line -> line.startsWith("#")).toList(),
+                    all.stream()
+                            .map(THREAD::matcher)
+                            .filter(Matcher::matches)
+                            .map(found -> found.group(1))
+                            .findFirst()
+                            .orElse(""));
+        }
+
+        /** Why the process ended. */
+        String cause(String end) {
+            return lines.stream()
+                    .map(SIGNAL::matcher)
+                    .filter(Matcher::matches)
+                    .map(found -> found.group(1))
+                    .findFirst()
+                    .orElse(end);
+        }
+
+        /** The models that may be the cause: of the thread that crashed or, if it runs none, of all threads. */
+        List<RunningModel> blamed(List<RunningModel> running) {
+            List<RunningModel> ofThread =
+                    running.stream().filter(each -> each.thread().equals(thread)).toList();
+            return ofThread.isEmpty() ? running : ofThread;
+        }
+
+        /** The summary for the log; empty if there is none. */
+        String text() {
+            return lines.isEmpty()
+                    ? ""
+                    : ": "
+                            + String.join(
+                                    " ",
+                                    lines.stream()
+                                            .map(line -> line.substring(1).strip())
+                                            .filter(line -> !line.isEmpty())
+                                            .toList());
+        }
+    }
+
+    /** Writes what the process of the local models prints into the log of the gateway. Used by one thread. */
+    static final class ProcessOutput {
+        private static final Logger LOG = LoggerFactory.getLogger("dev.isthmus.local.process");
+        private static final ObjectMapper JSON = new ObjectMapper();
+        /** Begins each line of the JVM's summary of a crash, which its file has, too. */
+        private static final String SUMMARY = "#";
+
+        private static final int MAX_LINE = 64 << 10;
+
+        /** Members that each line of this process has. */
+        private static final Set<String> OWN = Set.of("time", "level", "logger", "message");
+
+        private static final TypeReference<Map<String, String>> LINE = new TypeReference<>() {};
+
+        private final long pid;
+        private final Runnable loaded;
+
+        /** @param loaded called when the process says that its models are loaded */
+        ProcessOutput(long pid, Runnable loaded) {
+            this.pid = pid;
+            this.loaded = loaded;
+        }
+
+        /** Reads what is printed, until its end. What native code prints may have no lines: a longer one is cut. */
+        void read(Reader printed) throws IOException {
+            StringBuilder line = new StringBuilder();
+            char[] part = new char[8192];
+            for (int length = printed.read(part); length >= 0; length = printed.read(part)) {
+                for (int i = 0; i < length; i++) {
+                    if (part[i] == '\n') {
+                        line(line.toString());
+                        line.setLength(0);
+                    } else if (line.length() < MAX_LINE) {
+                        line.append(part[i]);
+                    }
+                }
+            }
+            line(line.toString());
+        }
+
+        private void line(String line) {
+            if (line.equals(LocalProcess.LOADED)) {
+                loaded.run();
+            } else if (line.startsWith("{")) {
+                logged(line);
+            } else if (!line.isBlank() && !line.startsWith(SUMMARY)) {
+                LOG.atInfo().addKeyValue("process", pid).log("{}", line);
+            }
+        }
+
+        /** A line of its log, in the form of the setting {@code logging.format: json}. */
+        private void logged(String line) {
+            try {
+                Map<String, String> members = JSON.readValue(line, LINE);
+                LoggingEventBuilder event = LOG.atLevel(Level.valueOf(members.getOrDefault("level", "INFO")))
+                        .addKeyValue("process", pid);
+                for (Map.Entry<String, String> member : members.entrySet()) {
+                    if (!OWN.contains(member.getKey())) {
+                        event = event.addKeyValue(member.getKey(), member.getValue());
+                    }
+                }
+                event.log("{}", members.getOrDefault("message", ""));
+            } catch (JsonProcessingException | IllegalArgumentException other) {
+                LOG.atInfo().addKeyValue("process", pid).log("{}", line);
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.gateway.upstream.rest.RestResponseHandler.PartReader;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.buffer.SmallParts;
 import dev.isthmus.transcoder.json.JsonCheck;

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import dev.isthmus.gateway.http1.Http1Response;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.gateway.upstream.rest.RestResponseHandler.PartReader;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.buffer.SmallParts;
 import io.netty.buffer.ByteBuf;

@@ -1,11 +1,12 @@
 package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.upstream.ConnectionCounts;
-import dev.isthmus.gateway.upstream.DescribedServer;
+import dev.isthmus.gateway.upstream.RemoteServer.DescribedServer;
+import dev.isthmus.gateway.upstream.RemoteServer.UpstreamTransport;
 import dev.isthmus.gateway.upstream.TimeoutQueue;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
-import dev.isthmus.gateway.upstream.UpstreamTransport;
+import dev.isthmus.gateway.upstream.rest.RestConnection.LimitedReadAllocator;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;

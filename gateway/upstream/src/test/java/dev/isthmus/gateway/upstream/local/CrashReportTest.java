@@ -2,6 +2,7 @@ package dev.isthmus.gateway.upstream.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.upstream.local.LocalProcess.CrashReport;
 import dev.isthmus.local.call.RunningModels.RunningModel;
 import java.nio.file.Files;
 import java.nio.file.Path;

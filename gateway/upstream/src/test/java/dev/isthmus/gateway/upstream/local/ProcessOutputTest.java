@@ -2,6 +2,7 @@ package dev.isthmus.gateway.upstream.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.upstream.local.LocalProcess.ProcessOutput;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;

@@ -93,7 +93,7 @@ final class AdminPages {
         this.trials = new TryItPages(
                 new TryItPages.RunningGateway(
                         gateway::config, gateway::catalogue, gateway::addresses, resources.loops()::next),
-                resources.telemetry().timelines());
+                resources.telemetry().live());
     }
 
     /**

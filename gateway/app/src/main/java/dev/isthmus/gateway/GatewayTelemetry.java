@@ -4,7 +4,10 @@ import dev.isthmus.gateway.accesslog.ReloadableAccessLog;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.audit.AuditLog;
 import dev.isthmus.gateway.audit.ManagementAudit;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.diagnosis.LiveCalls;
 import dev.isthmus.gateway.diagnosis.ServerErrors;
 import dev.isthmus.gateway.diagnosis.ServerErrors.CallLookup;
@@ -20,7 +23,6 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LoggingConfig;
 import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
 import dev.isthmus.gateway.tracing.ReloadableTracing;
-import dev.isthmus.gateway.tryit.CallTimelines;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +36,6 @@ final class GatewayTelemetry implements AutoCloseable {
     private final ServerErrors errors = new ServerErrors();
     private final LiveCalls live = new LiveCalls();
     private final AuditLog audit = new AuditLog(InstantSource.system());
-    private final CallTimelines timelines = new CallTimelines();
     private final @Nullable ProcessLog log = ProcessLog.ofProcess().orElse(null);
     private final ReloadablePayloadLog payloadLog;
     private final Reloadable<OtlpConfig, ?> exports;
@@ -70,10 +71,7 @@ final class GatewayTelemetry implements AutoCloseable {
     /** The layer that records each call so. */
     Layer layer(BuiltInLayer layer) {
         return switch (layer) {
-            case TIMELINES -> timelines;
-            case LIVE_CALLS -> live;
-            case SERVER_ERRORS -> errors;
-            case AUDIT -> new ManagementAudit(audit);
+            case ENDED_CALLS -> new EndedCalls(live, errors, new ManagementAudit(audit));
             case ACCESS_LOG -> accessLog;
             case CALLER_METRICS -> access;
             case CALL_METRICS -> calls;
@@ -101,9 +99,9 @@ final class GatewayTelemetry implements AutoCloseable {
         return errors;
     }
 
-    /** The timelines of single calls. */
-    CallTimelines timelines() {
-        return timelines;
+    /** The calls that have just ended. */
+    LiveCalls live() {
+        return live;
     }
 
     /** Adds the pages that show calls, and those that show and change what is logged. */
@@ -124,6 +122,39 @@ final class GatewayTelemetry implements AutoCloseable {
         payloadLog.close();
         if (log != null) {
             log.flush();
+        }
+    }
+
+    /** The layer that tells pages that watch, the errors of servers and the audit of the calls that have ended. */
+    private record EndedCalls(LiveCalls live, ServerErrors errors, ManagementAudit audit) implements Layer {
+        @Override
+        public String name() {
+            return "ended_calls";
+        }
+
+        /** Before the client has the response, so that it finds the entry of the audit. */
+        @Override
+        public void finished(Exchange exchange) {
+            if (exchange.context().operation() instanceof Operation.Manage manage) {
+                audit.finished(exchange.context(), manage);
+            }
+        }
+
+        @Override
+        public void ended(Exchange exchange) {
+            CallContext call = exchange.context();
+            if (live.watched()) {
+                live.ended(call);
+            }
+            if (call.code() != null) {
+                errors.failed(call);
+            }
+        }
+
+        /** A message is a request of its own. */
+        @Override
+        public void messageEnded(Exchange exchange) {
+            ended(exchange);
         }
     }
 }

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.tryit;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.diagnosis.LiveCalls;
 import dev.isthmus.gateway.replay.ReplayClient;
 import dev.isthmus.gateway.replay.ServerConnection;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
@@ -36,11 +37,11 @@ final class TryItCall {
     private final TryItRequest request;
     private final OwnListener listener;
     private final String id;
-    private final CallTimelines timelines;
+    private final LiveCalls timelines;
     private final ObjectNode answer = TryItInput.JSON.createObjectNode();
 
     /** @param id of the request */
-    TryItCall(TryItRequest request, OwnListener listener, String id, CallTimelines timelines) {
+    TryItCall(TryItRequest request, OwnListener listener, String id, LiveCalls timelines) {
         this.request = request;
         this.listener = listener;
         this.id = id;

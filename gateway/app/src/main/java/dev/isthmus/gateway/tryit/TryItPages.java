@@ -12,6 +12,7 @@ import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.diagnosis.LiveCalls;
 import dev.isthmus.gateway.explain.RouteExplanation;
 import dev.isthmus.gateway.openapi.ExampleRequest;
 import dev.isthmus.gateway.replay.ReplayClient;
@@ -47,7 +48,7 @@ public final class TryItPages {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
 
     private final RunningGateway gateway;
-    private final CallTimelines timelines;
+    private final LiveCalls timelines;
     private final Semaphore turns = new Semaphore(AT_ONCE);
 
     /**
@@ -63,7 +64,7 @@ public final class TryItPages {
             Supplier<EventLoop> loop) {}
 
     /** @param timelines notified of each call */
-    public TryItPages(RunningGateway gateway, CallTimelines timelines) {
+    public TryItPages(RunningGateway gateway, LiveCalls timelines) {
         this.gateway = gateway;
         this.timelines = timelines;
     }

@@ -4,8 +4,6 @@ import dev.isthmus.gateway.audit.AuditLog.AuditActor;
 import dev.isthmus.gateway.audit.AuditLog.AuditActor.ActorKind;
 import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.Exchange;
-import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.extension.Extension;
@@ -18,21 +16,13 @@ import java.util.Set;
  * Records the calls that change servers: load and unload of models, settings of their logs and traces. A call that its
  * caller is not allowed to make is in the access log only, as others could otherwise fill this one.
  */
-public record ManagementAudit(AuditLog log) implements Layer {
+public record ManagementAudit(AuditLog log) {
     private static final Set<Extension> AUDITED = EnumSet.of(
             Extension.REPOSITORY_LOAD, Extension.REPOSITORY_UNLOAD, Extension.TRACE_SETTING, Extension.LOG_SETTINGS);
 
-    @Override
-    public String name() {
-        return "audit";
-    }
-
-    /** Before the client has the response, so that it finds the entry. */
-    @Override
-    public void finished(Exchange exchange) {
-        CallContext call = exchange.context();
-        if (call.operation() instanceof Operation.Manage manage
-                && manage.change()
+    /** The outcome of such a call is known. */
+    public void finished(CallContext call, Operation.Manage manage) {
+        if (manage.change()
                 && AUDITED.contains(manage.extension())
                 && call.code() != ErrorCode.UNAUTHENTICATED
                 && call.code() != ErrorCode.PERMISSION_DENIED) {

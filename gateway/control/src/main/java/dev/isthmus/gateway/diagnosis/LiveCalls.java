@@ -6,8 +6,6 @@ import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.RouteAccess;
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.Exchange;
-import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.diagnosis.LiveCalls.CallView.CallFilter;
 import dev.isthmus.oip.ErrorCode;
@@ -22,6 +20,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -32,9 +31,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The calls that have just ended, while somebody looks at them: each page has a view of its own, which ends when it is
- * not read for ten seconds. Without a view a call costs a look at an empty map. Thread-safe.
+ * not read for ten seconds. Whoever sends a call may wait for its timeline. Thread-safe.
  */
-public final class LiveCalls implements Layer {
+public final class LiveCalls {
     static final int MAX_VIEWS = 8;
     static final long LEASE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int MAX_MILLIS = 3_600_000;
@@ -45,6 +44,8 @@ public final class LiveCalls implements Layer {
     private final AtomicLong numbers = new AtomicLong();
     /** By name. Views are added, renewed and removed under the lock of this. */
     private final Map<String, CallView> views = new ConcurrentHashMap<>();
+    /** By request id. */
+    private final Map<String, CompletableFuture<Map<String, Object>>> awaited = new ConcurrentHashMap<>();
 
     /** With the system's clocks. */
     public LiveCalls() {
@@ -62,14 +63,27 @@ public final class LiveCalls implements Layer {
         routes.route("GET", "/debug/calls", RouteAccess.DIAGNOSIS, this::page);
     }
 
-    @Override
-    public String name() {
-        return "live_calls";
+    /** The timeline of the next call with this request id, when it has ended: as in {@link EndedCall}. */
+    public CompletableFuture<Map<String, Object>> await(String requestId) {
+        return awaited.computeIfAbsent(requestId, id -> new CompletableFuture<>());
     }
 
-    @Override
-    public void ended(Exchange exchange) {
-        CallContext call = exchange.context();
+    /** Nobody waits for it any more. */
+    public void forget(String requestId) {
+        awaited.remove(requestId);
+    }
+
+    /** Whether somebody looks at calls, or waits for one. */
+    public boolean watched() {
+        return !views.isEmpty() || !awaited.isEmpty();
+    }
+
+    /** A call, or a message of a stream, has ended. */
+    public void ended(CallContext call) {
+        CompletableFuture<Map<String, Object>> waiting = awaited.remove(call.requestId());
+        if (waiting != null) {
+            waiting.complete(EndedCall.of(0, clock.instant(), call).document());
+        }
         if (views.isEmpty() || call.protocol() == null) {
             return;
         }
@@ -81,12 +95,6 @@ public final class LiveCalls implements Layer {
                 view.ended(call, now, clock);
             }
         }
-    }
-
-    /** A message is a request of its own. */
-    @Override
-    public void messageEnded(Exchange exchange) {
-        ended(exchange);
     }
 
     private AdminResponse page(AdminRequest request) {

@@ -6,8 +6,6 @@ import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.RouteAccess;
 import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.Exchange;
-import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.oip.ErrorCode;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -26,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * The last errors of each server: calls that were sent to it, or to an upstream that had none to send them to, and
  * failed. Thread-safe.
  */
-public final class ServerErrors implements Layer {
+public final class ServerErrors {
     static final int ERRORS_OF_SERVER = 20;
     static final int MAX_SERVERS = 1000;
 
@@ -92,16 +90,9 @@ public final class ServerErrors implements Layer {
         }
     }
 
-    @Override
-    public String name() {
-        return "server_errors";
-    }
-
-    @Override
-    public void ended(Exchange exchange) {
-        CallContext call = exchange.context();
-        ErrorCode code = call.code();
-        if (code == null || code == ErrorCode.CANCELLED || call.upstream().isEmpty()) {
+    /** A call, or a message of a stream, has failed. */
+    public void failed(CallContext call) {
+        if (call.code() == ErrorCode.CANCELLED || call.upstream().isEmpty()) {
             return;
         }
         EndedCall failed = EndedCall.of(0, clock.instant(), call);
@@ -112,12 +103,6 @@ public final class ServerErrors implements Layer {
             errors = servers.computeIfAbsent(name, each -> new LastErrors());
         }
         errors.add(failed);
-    }
-
-    /** A message is a request of its own. */
-    @Override
-    public void messageEnded(Exchange exchange) {
-        ended(exchange);
     }
 
     /** The call with this request id; null if it is not kept. */

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientProtocol;
-import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Principal;
@@ -73,14 +72,14 @@ class LiveCallsTest {
 
     @Test
     void withoutView_nothingIsKept() {
-        live.ended(Exchange.of(call("m", 5)));
+        live.ended(call("m", 5));
         assertThat(calls(live.view("page-one", ALL), 0)).isEmpty();
     }
 
     @Test
     void call_isKeptWithItsDetails() {
         CallView view = live.view("page-one", ALL);
-        live.ended(Exchange.of(failed("m")));
+        live.ended(failed("m"));
         assertThat(calls(view, 0))
                 .singleElement()
                 .satisfies(call -> assertThat(call)
@@ -107,10 +106,10 @@ class LiveCallsTest {
 
     @Test
     void call_isFoundByItsRequestId_whileAPageShowsIt() {
-        live.ended(Exchange.of(call("m", 5)));
+        live.ended(call("m", 5));
         assertThat(live.find("r-1")).isNull();
         live.view("page-one", ALL);
-        live.ended(Exchange.of(call("m", 5)));
+        live.ended(call("m", 5));
         assertThat(Objects.requireNonNull(live.find("r-1")).attempts()).isEqualTo(2);
         assertThat(live.find("r-2")).isNull();
     }
@@ -119,7 +118,7 @@ class LiveCallsTest {
     void newestCalls_comeFirst_andOnlyThoseThatAreNew() {
         CallView view = live.view("page-one", ALL);
         for (String model : List.of("a", "b", "c")) {
-            live.ended(Exchange.of(call(model, 5)));
+            live.ended(call(model, 5));
         }
         assertThat(calls(view, 0)).extracting(call -> call.get("model")).containsExactly("c", "b", "a");
         assertThat(calls(view, 2)).extracting(call -> call.get("number")).containsExactly(3L);
@@ -131,7 +130,7 @@ class LiveCallsTest {
         now.addAndGet(LiveCalls.LEASE_NANOS - 1);
         assertThat(live.view("page-one", ALL)).isSameAs(view);
         now.addAndGet(LiveCalls.LEASE_NANOS);
-        live.ended(Exchange.of(call("m", 5)));
+        live.ended(call("m", 5));
         assertThat(live.views()).isZero();
         assertThat(calls(live.view("page-one", ALL), 0)).isEmpty();
     }
@@ -139,7 +138,7 @@ class LiveCallsTest {
     @Test
     void otherFilter_replacesTheView() {
         live.view("page-one", ALL);
-        live.ended(Exchange.of(call("m", 5)));
+        live.ended(call("m", 5));
         CallView view = live.view("page-one", new CallFilter("m", "", false, 0));
         assertThat(live.views()).isEqualTo(1);
         assertThat(calls(view, 0)).isEmpty();
@@ -162,14 +161,14 @@ class LiveCallsTest {
     void tooManyCalls_areSampled_failedOnesApart() {
         CallView view = live.view("page-one", ALL);
         for (int i = 0; i < 100; i++) {
-            live.ended(Exchange.of(call("m", 5)));
+            live.ended(call("m", 5));
         }
-        live.ended(Exchange.of(failed("f")));
+        live.ended(failed("f"));
         assertThat(calls(view, 0)).hasSize(CallRing.KEPT + 1);
         assertThat(calls(view, 0).getFirst()).containsEntry("model", "f");
         assertThat(view.document(0)).containsEntry("matching_calls", 101L).containsEntry("kept_calls", 11L);
         now.addAndGet(TimeUnit.MILLISECONDS.toNanos(100));
-        live.ended(Exchange.of(call("later", 5)));
+        live.ended(call("later", 5));
         assertThat(calls(view, 0).getFirst()).containsEntry("model", "later");
     }
 
@@ -178,7 +177,7 @@ class LiveCallsTest {
         CallView view = live.view("page-one", ALL);
         for (int i = 0; i < 2 * CallRing.SIZE; i++) {
             now.addAndGet(TimeUnit.MILLISECONDS.toNanos(20));
-            live.ended(Exchange.of(call("m", 5)));
+            live.ended(call("m", 5));
             live.view("page-one", ALL);
         }
         assertThat(calls(view, 0)).hasSize(CallRing.SIZE);
@@ -200,14 +199,14 @@ class LiveCallsTest {
     void filter(String model, String server, boolean failed, long millis, boolean kept) {
         CallView view =
                 live.view("page-one", new CallFilter(model, server, failed, TimeUnit.MILLISECONDS.toNanos(millis)));
-        live.ended(Exchange.of(call("m", 5)));
+        live.ended(call("m", 5));
         assertThat(calls(view, 0)).hasSize(kept ? 1 : 0);
     }
 
     @Test
     void ownCallsOfTheGateway_areNotShown() {
         CallView view = live.view("page-one", ALL);
-        live.ended(Exchange.of(CallContext.internal(channel.eventLoop(), ByteBufAllocator.DEFAULT)));
+        live.ended(CallContext.internal(channel.eventLoop(), ByteBufAllocator.DEFAULT));
         assertThat(calls(view, 0)).isEmpty();
     }
 }

@@ -15,10 +15,7 @@ public enum BuiltInLayer {
     REQUEST_IDS((config, model) -> "adds x-request-id to the response"
             + (config.headers().forwarded().contains("x-request-id") ? " and the request" : "")),
     GENERATION("keeps this configuration until the call has ended"),
-    TIMELINES("shows the call to the console's page that sent it"),
-    LIVE_CALLS("shows the call to pages that watch"),
-    SERVER_ERRORS("keeps the last errors of each server"),
-    AUDIT("records what it changes in servers"),
+    ENDED_CALLS("records it if it fails or changes a server, and shows it to pages that watch"),
     ACCESS_LOG(GatewayConfig::accessLog, "writes a line"),
     CALLER_METRICS("counts the call for its caller"),
     CALL_METRICS("counts the call for its model"),

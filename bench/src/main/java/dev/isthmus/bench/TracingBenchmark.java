@@ -1,7 +1,6 @@
 package dev.isthmus.bench;
 
 import dev.isthmus.gateway.call.AttemptTarget;
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientConnection;
@@ -9,6 +8,7 @@ import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.explain.LayerExplanation;
 import dev.isthmus.gateway.ingress.ConnectionPolicies;
+import dev.isthmus.gateway.limit.RateCounters;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.ConnectionEvents;
@@ -96,7 +97,12 @@ class GenerationTest {
                         upstreams,
                         SelectionState.of(System::nanoTime),
                         new RoutePolicyTable.PolicyResources(
-                                meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
+                                meters,
+                                System::nanoTime,
+                                shadows,
+                                ramps,
+                                new MemoryBudget(1, meters),
+                                RateCounters.ofThisGateway(System::nanoTime)),
                         telemetry,
                         closer,
                         patience,

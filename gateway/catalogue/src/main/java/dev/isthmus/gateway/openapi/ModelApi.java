@@ -3,7 +3,7 @@ package dev.isthmus.gateway.openapi;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.isthmus.gateway.call.ModelAction;
+import dev.isthmus.gateway.call.OperationKind.ModelAction;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.Shape;

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,7 +48,7 @@ public final class Exchange implements Reply {
 
     Exchange(
             Layers layers,
-            ExchangeHandler handler,
+            Function<Exchange, RequestSink> handler,
             @Nullable Call call,
             CallContext context,
             @Nullable Exchange stream,
@@ -62,7 +63,7 @@ public final class Exchange implements Reply {
 
     /** An exchange that passes no layers and drops its response, to show a call to one layer. */
     public static Exchange of(CallContext context) {
-        ExchangeHandler none = exchange -> RequestSink.ENDED;
+        Function<Exchange, RequestSink> none = exchange -> RequestSink.ENDED;
         Layers layers = new Layers(List.of(), none, Metrics.globalRegistry, System::nanoTime);
         return new Exchange(layers, none, null, context, null, Reply.DISCARDING);
     }
@@ -73,14 +74,14 @@ public final class Exchange implements Reply {
      * @param behind what is behind the layers
      * @param reply receives its response
      */
-    public Exchange ofMessage(Call message, ExchangeHandler behind, Reply reply) {
+    public Exchange ofMessage(Call message, Function<Exchange, RequestSink> behind, Reply reply) {
         CallContext own = context.ofMessage(layers.now());
         return new Exchange(layers, behind, message.with(own), own, this, reply);
     }
 
     /** A message of this stream, of which nothing is known, has failed. */
     public void rejectMessage(OipException refusal, Reply reply) {
-        ExchangeHandler none = exchange -> RequestSink.ENDED;
+        Function<Exchange, RequestSink> none = exchange -> RequestSink.ENDED;
         new Exchange(layers, none, null, context.ofMessage(layers.now()), this, reply).fail(refusal);
     }
 

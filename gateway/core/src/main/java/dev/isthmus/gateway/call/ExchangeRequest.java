@@ -13,6 +13,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 final class ExchangeRequest implements RequestSink, LongSupplier {
     private final Exchange exchange;
     private final Layers layers;
-    private final ExchangeHandler handler;
+    private final Function<Exchange, RequestSink> handler;
     /** What is behind the layers. */
     private RequestSink behind = RequestSink.ENDED;
     /** What arrives before that is opened. */
@@ -36,7 +37,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     private boolean countsMemory;
     private long transformedBytes;
 
-    ExchangeRequest(Exchange exchange, Layers layers, ExchangeHandler handler) {
+    ExchangeRequest(Exchange exchange, Layers layers, Function<Exchange, RequestSink> handler) {
         this.exchange = exchange;
         this.layers = layers;
         this.handler = handler;
@@ -63,7 +64,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     /** @param waited whether the client may wait for it */
     private void dispatch(boolean waited) {
         try {
-            behind = handler.open(exchange);
+            behind = handler.apply(exchange);
         } catch (RuntimeException refused) {
             exchange.abort(CallLog.failureOf(refused, exchange.context));
             return;

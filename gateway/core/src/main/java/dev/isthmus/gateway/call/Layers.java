@@ -11,6 +11,7 @@ import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletionException;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -24,7 +25,7 @@ public final class Layers implements Service {
     private static final Logger LOG = LoggerFactory.getLogger(Layers.class);
 
     private final List<Layer> all;
-    private final ExchangeHandler handler;
+    private final Function<Exchange, RequestSink> handler;
     private final MeterRegistry meters;
     private final LongSupplier nanoTime;
 
@@ -51,10 +52,11 @@ public final class Layers implements Service {
      * The layers of one configuration.
      *
      * @param all the outermost first
+     * @param handler what is behind them: starts a call that they have let pass, whose reply the exchange receives
      * @param nanoTime on the scale of {@link System#nanoTime()}
      * @throws IllegalArgumentException if two have the same name
      */
-    public Layers(List<? extends Layer> all, ExchangeHandler handler, MeterRegistry meters, LongSupplier nanoTime) {
+    public Layers(List<? extends Layer> all, Function<Exchange, RequestSink> handler, MeterRegistry meters, LongSupplier nanoTime) {
         this.all = List.copyOf(all);
         this.handler = handler;
         this.nanoTime = nanoTime;

@@ -4,7 +4,11 @@ import static java.util.Objects.requireNonNull;
 
 import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ModelRef;
+import java.util.Arrays;
 import java.util.Locale;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -85,5 +89,100 @@ public enum OperationKind {
     /** The label in metrics and logs. */
     public String label() {
         return label;
+    }
+
+    /**
+     * A REST path without parameters, requested with GET. Those of the management extensions are in
+     * {@link dev.isthmus.gateway.extension.Extension}.
+     */
+    public enum ServerPath {
+        /** Probes by Kubernetes and load balancers of the gateway itself, as {@link #READYZ}. */
+        LIVEZ("/livez", new Operation.ServerLive()),
+        READYZ("/readyz", new Operation.GatewayReady()),
+        LIVE("/v2/health/live", new Operation.ServerLive()),
+        READY("/v2/health/ready", new Operation.ServerReady()),
+        METADATA("/v2", new Operation.ReadServerMetadata()),
+        OPENAPI("/openapi.json", new Operation.DescribeApi(null));
+
+        private static final Map<String, ServerPath> BY_PATH =
+                Arrays.stream(values()).collect(Collectors.toUnmodifiableMap(ServerPath::path, Function.identity()));
+
+        private final String path;
+
+        @SuppressWarnings("ImmutableEnumChecker") // a record of immutable values
+        private final Operation operation;
+
+        ServerPath(String path, Operation operation) {
+            this.path = path;
+            this.operation = operation;
+        }
+
+        /** The resource with this path; null for any other path. */
+        public static @Nullable ServerPath of(String path) {
+            return BY_PATH.get(path);
+        }
+
+        public String path() {
+            return path;
+        }
+
+        public Operation operation() {
+            return operation;
+        }
+    }
+
+    /**
+     * What the last segment of a model's REST path asks for: {@code /v2/models/{model}/infer}. Those of the management
+     * extensions are in {@link dev.isthmus.gateway.extension.Extension}.
+     */
+    public enum ModelAction {
+        READY("ready", false),
+        INFER("infer", true),
+        INFER_STREAM("infer_stream", true),
+        GENERATE("generate", true),
+        GENERATE_STREAM("generate_stream", true),
+        VALIDATE("validate", true),
+        OPENAPI("openapi.json", false);
+
+        /** The path of a model, whose metadata it is. */
+        public static final String MODEL = "/v2/models/{model}";
+
+        private static final Map<String, ModelAction> BY_SEGMENT =
+                Arrays.stream(values()).collect(Collectors.toUnmodifiableMap(ModelAction::segment, Function.identity()));
+
+        private final String segment;
+        private final String suffix;
+        private final boolean post;
+
+        ModelAction(String segment, boolean post) {
+            this.segment = segment;
+            this.suffix = "/" + segment;
+            this.post = post;
+        }
+
+        /** The action of a path's last segment; null for any other segment. */
+        public static @Nullable ModelAction of(String segment) {
+            return BY_SEGMENT.get(segment);
+        }
+
+        /** The last segment of the path. */
+        public String segment() {
+            return segment;
+        }
+
+        /** What follows the path of the model. */
+        public String suffix() {
+            return suffix;
+        }
+
+        /** The path, with {@code {model}} in place of the name. */
+        public String path() {
+            return MODEL + suffix;
+        }
+
+        /** Whether it is requested with POST; otherwise with GET. */
+        public boolean post() {
+            return post;
+        }
     }
 }

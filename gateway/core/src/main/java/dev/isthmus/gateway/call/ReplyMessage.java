@@ -86,12 +86,7 @@ public sealed interface ReplyMessage {
             case Part part -> part.bytes().readableBytes();
             case Document document -> document.content().readableBytes();
             case Events events -> events.content().readableBytes();
-            case Live live -> 0;
-            case Ready ready -> 0;
-            case ModelReadyState ready -> 0;
-            case Server server -> 0;
-            case Model model -> 0;
-            case StreamError error -> 0;
+            case Live _, Ready _, ModelReadyState _, Server _, Model _, StreamError _ -> 0;
         };
     }
 
@@ -99,8 +94,7 @@ public sealed interface ReplyMessage {
         return switch (message) {
             case InferMessage.RestMessage rest -> rest.body().content().readableBytes();
             case InferMessage.ProtobufMessage protobuf -> protobuf.message().readableBytes();
-            case InferMessage.DecodedRequest request -> 0;
-            case InferMessage.Response response -> 0;
+            case InferMessage.DecodedRequest _, InferMessage.Response _ -> 0;
         };
     }
 
@@ -111,12 +105,7 @@ public sealed interface ReplyMessage {
             case Part part -> part.bytes().release();
             case Document document -> document.content().release();
             case Events events -> events.content().release();
-            case Live live -> {}
-            case Ready ready -> {}
-            case ModelReadyState ready -> {}
-            case Server server -> {}
-            case Model model -> {}
-            case StreamError error -> {}
+            case Live _, Ready _, ModelReadyState _, Server _, Model _, StreamError _ -> {}
         }
     }
 }

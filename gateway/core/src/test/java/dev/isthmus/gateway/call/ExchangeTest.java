@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -177,7 +178,7 @@ class ExchangeTest {
     };
 
     private Layers layers(Layer... layers) {
-        ExchangeHandler handler = x -> {
+        Function<Exchange, RequestSink> handler = x -> {
             events.add("handler");
             opened = x;
             return behind;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.oip.ModelRef;

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcWebForm;
 import dev.isthmus.gateway.grpc.GrpcWebTrailers;
 import dev.isthmus.gateway.grpc.MessagePrefix;
+import dev.isthmus.gateway.ingress.GrpcResponses.GrpcResponseFields;
 import dev.isthmus.gateway.net.Turn;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;

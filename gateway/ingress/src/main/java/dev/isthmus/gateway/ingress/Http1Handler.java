@@ -2,11 +2,13 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.HeaderFields;
-import dev.isthmus.gateway.http1.ChunkWriter;
+import dev.isthmus.gateway.http1.HeadWriter.ChunkWriter;
 import dev.isthmus.gateway.http1.Http1Parser;
 import dev.isthmus.gateway.http1.Http1Request;
 import dev.isthmus.gateway.ingress.Http1Responses.Persistence;
 import dev.isthmus.gateway.ingress.Http1Responses.ResponseFlush;
+import dev.isthmus.gateway.ingress.RequestHead.Http1Head;
+import dev.isthmus.gateway.ingress.TlsNegotiation.ConnectionFailureLog;
 import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.net.Turn;

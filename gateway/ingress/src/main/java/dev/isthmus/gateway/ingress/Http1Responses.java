@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.http1.ChunkWriter;
 import dev.isthmus.gateway.http1.HeadWriter;
+import dev.isthmus.gateway.http1.HeadWriter.ChunkWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;

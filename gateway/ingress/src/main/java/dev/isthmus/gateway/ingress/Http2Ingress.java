@@ -8,11 +8,14 @@ import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.http2.AbuseRule;
 import dev.isthmus.gateway.http2.ConnectionListener;
+import dev.isthmus.gateway.http2.HeaderField;
+import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.http2.Http2Connection;
 import dev.isthmus.gateway.http2.Http2Options;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.http2.StreamListener;
+import dev.isthmus.gateway.ingress.GrpcResponses.GrpcResponseFields;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
@@ -20,7 +23,9 @@ import dev.isthmus.gateway.net.Turn;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.time.Duration;
@@ -365,6 +370,137 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
             cached[next] = head;
             next = (next + 1) % MAX_CACHED;
             return head;
+        }
+    }
+
+    /** The request and response of one HTTP/2 stream. */
+    static abstract class Http2Exchange {
+        private final Http2Stream stream;
+        private int withheld;
+
+        Http2Exchange(Http2Stream stream) {
+            this.stream = stream;
+        }
+
+        final Http2Stream stream() {
+            return stream;
+        }
+
+        /** This exchange, as one over any version of HTTP. */
+        abstract HttpExchange exchange();
+
+        /**
+         * Receives the next part of the request.
+         *
+         * @param chunk taken
+         */
+        void data(ByteBuf chunk) {
+            exchange().data(chunk);
+        }
+
+        /** Withholds the flow-control credit of this many bytes until the request is read again. */
+        final void withheld(int bytes) {
+            withheld += bytes;
+        }
+
+        /** Resumes reading of the request: gives the withheld credit. */
+        public final void resumeRequest() {
+            int bytes = withheld;
+            if (bytes > 0) {
+                withheld = 0;
+                stream.consumed(bytes);
+            }
+        }
+
+        /** Bytes of the response that were written and not sent yet. */
+        public final long queued() {
+            return stream.queued();
+        }
+
+        /** Whether writes are sent immediately. */
+        public final boolean isWritable() {
+            return stream.isWritable();
+        }
+    }
+
+    /** An exchange whose response is a body, over one HTTP/2 stream. */
+    private static final class Http2HttpExchange extends Http2Exchange implements ResponseWriter {
+        private static final AsciiString STATUS = AsciiString.cached(":status");
+        private static final String CONTENT_LENGTH = "content-length";
+        private static final String CONTENT_TYPE = "content-type";
+        private static final HeaderFieldList OK = HeaderFieldList.of(HeaderField.constant(":status", "200"));
+        private static final HeaderField JSON = HeaderField.constant(CONTENT_TYPE, "application/json");
+        private static final HeaderField BINARY = HeaderField.constant(CONTENT_TYPE, "application/octet-stream");
+
+        private final Map<String, String> cors;
+        private final HttpExchange exchange;
+
+        Http2HttpExchange(Http2Stream stream, Channel channel, Http2Head head, ListenerContext listener) {
+            super(stream);
+            this.cors = listener.cors(head);
+            this.exchange = listener.exchange(this, head, head.connection(), channel);
+        }
+
+        @Override
+        HttpExchange exchange() {
+            return exchange;
+        }
+
+        @Override
+        void data(ByteBuf chunk) {
+            // It may be parsed.
+            stream().turn().tookBytes(chunk.readableBytes());
+            super.data(chunk);
+        }
+
+        @Override
+        public void respond(RestResponse response) {
+            HeaderFieldList head = fields(response);
+            if (!response.headers().containsKey(CONTENT_LENGTH)) {
+                head = head.with(CONTENT_LENGTH, Integer.toString(response.body().readableBytes()));
+            }
+            stream().headers(head, false);
+            stream().data(response.body(), true);
+        }
+
+        @Override
+        public void begin(RestResponse head) {
+            stream().headers(fields(head), false);
+        }
+
+        @Override
+        public void part(ByteBuf part) {
+            stream().data(part, false);
+        }
+
+        @Override
+        public void endBody() {
+            stream().data(Unpooled.EMPTY_BUFFER, true);
+        }
+
+        @Override
+        public void abort() {
+            stream().reset(Http2Error.INTERNAL_ERROR.code());
+        }
+
+        private HeaderFieldList fields(RestResponse response) {
+            HeaderFieldList fields = response.status() == 200
+                    ? OK
+                    : HeaderFieldList.of(HeaderField.of(STATUS, Integer.toString(response.status())));
+            for (Map.Entry<String, String> header :
+                    response.allowing(cors).headers().entrySet()) {
+                fields = fields.with(field(header.getKey(), header.getValue()));
+            }
+            return fields;
+        }
+
+        private static HeaderField field(String name, String value) {
+            if (name.equals(CONTENT_TYPE) && value.equals("application/json")) {
+                return JSON;
+            }
+            return name.equals(CONTENT_TYPE) && value.equals("application/octet-stream")
+                    ? BINARY
+                    : HeaderField.of(name, value);
         }
     }
 }

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.coding.ContentInflater;
 import dev.isthmus.gateway.coding.InflationLimits;
+import dev.isthmus.gateway.ingress.RestResponse.JsonResponses;
 import dev.isthmus.gateway.net.Turn;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;

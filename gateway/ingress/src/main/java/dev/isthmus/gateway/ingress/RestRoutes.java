@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.BodyForm;
-import dev.isthmus.gateway.call.ModelAction;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.ServerPath;
+import dev.isthmus.gateway.call.Operation.BodyForm;
+import dev.isthmus.gateway.call.OperationKind.ModelAction;
+import dev.isthmus.gateway.call.OperationKind.ServerPath;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.extension.PathTemplate;
 import dev.isthmus.gateway.settings.HeaderAllowList;

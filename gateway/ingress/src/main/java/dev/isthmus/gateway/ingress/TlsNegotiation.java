@@ -1,10 +1,13 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.TlsSession;
+import dev.isthmus.gateway.ingress.IngressPipelines.AcceptedConnection;
 import dev.isthmus.gateway.net.FailureReason;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.tls.HandshakeResult;
 import dev.isthmus.gateway.tls.ServerTls;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.ByteToMessageDecoder;
@@ -13,6 +16,7 @@ import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.SniCompletionEvent;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
+import java.io.IOException;
 import java.security.cert.CertificateException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -134,6 +138,25 @@ final class TlsNegotiation extends ChannelInboundHandlerAdapter {
         public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
             ConnectionFailureLog.failed(ctx.channel(), cause);
             ctx.close();
+        }
+    }
+
+    /** Logs what ends the connections of clients: clients cause I/O errors at will, all else is a fault of the gateway. */
+    static final class ConnectionFailureLog {
+        private static final Logger LOG = LoggerFactory.getLogger(ConnectionFailureLog.class);
+
+        private ConnectionFailureLog() {}
+
+        static void failed(Channel channel, Throwable cause) {
+            if (cause instanceof IOException) {
+                LOG.debug("connection of client {} failed: {}", channel.remoteAddress(), FailureReason.of(cause));
+            } else {
+                LOG.atError()
+                        .addMarker(RepeatingLogEvent.MARKER)
+                        .addKeyValue("peer", channel.remoteAddress())
+                        .setCause(cause)
+                        .log("internal error on a client's connection; please report it");
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;

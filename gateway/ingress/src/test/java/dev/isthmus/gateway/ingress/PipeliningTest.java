@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.ingress.IngressPipelines.AcceptedConnection;
 import dev.isthmus.gateway.ingress.IngressSettings.BodyLimits;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.ConnectionPolicy;

@@ -4,12 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.isthmus.gateway.call.ClientConnection;
-import dev.isthmus.gateway.call.ModelAction;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.call.ServerPath;
+import dev.isthmus.gateway.call.OperationKind.ModelAction;
+import dev.isthmus.gateway.call.OperationKind.ServerPath;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.http1.FieldSection;
 import dev.isthmus.gateway.http1.Http1Request;
+import dev.isthmus.gateway.ingress.RequestHead.Http1Head;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;

@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.ingress.IngressPipelines.AcceptedConnection;
 import dev.isthmus.gateway.ingress.IngressSettings.BodyLimits;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.ConnectionPolicy;

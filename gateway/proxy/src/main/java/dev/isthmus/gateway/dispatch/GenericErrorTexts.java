@@ -77,25 +77,7 @@ final class GenericErrorTexts implements Layer {
                     ABORTED,
                     PAYLOAD_TOO_LARGE,
                     UNSUPPORTED_MEDIA_TYPE -> true;
-            case CANCELLED,
-                    UNKNOWN,
-                    DEADLINE_EXCEEDED,
-                    PERMISSION_DENIED,
-                    RESOURCE_EXHAUSTED,
-                    UNIMPLEMENTED,
-                    INTERNAL,
-                    UNAVAILABLE,
-                    DATA_LOSS,
-                    UNAUTHENTICATED,
-                    METHOD_NOT_ALLOWED,
-                    REQUEST_TIMEOUT,
-                    URI_TOO_LONG,
-                    EXPECTATION_FAILED,
-                    HEADERS_TOO_LARGE,
-                    HTTP_VERSION_NOT_SUPPORTED,
-                    OVERLOADED,
-                    LOOP_DETECTED,
-                    BAD_UPSTREAM_ANSWER -> false;
+            default -> false;
         };
     }
 

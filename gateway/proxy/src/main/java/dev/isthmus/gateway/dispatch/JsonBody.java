@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.dispatch.JsonText.JsonReadMode;
 import dev.isthmus.gateway.dispatch.JsonText.PassThroughRule;
 import dev.isthmus.gateway.dispatch.ProxyStack.InferRules;

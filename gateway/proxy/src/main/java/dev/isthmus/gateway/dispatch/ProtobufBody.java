@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.dispatch.RequestBody.DecodedBody;
 import dev.isthmus.gateway.dispatch.RequestUpload.StreamedRequest;
 import dev.isthmus.oip.ModelRef;

@@ -16,7 +16,6 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.RequestValidation;
 import dev.isthmus.gateway.validation.ModelSignatures;
 import dev.isthmus.gateway.validation.RequestValidator;
-import dev.isthmus.gateway.validation.ValidationRules;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.NonFinite;
@@ -65,10 +64,18 @@ public record ProxyStack(
             case TARGET_METRICS -> new TargetMetering();
             case RAMPS -> new RampTiming(policies.ramps(), policies.nanoTime());
             case VALIDATION ->
-                new RequestValidator(new RouteValidation(config.validate(), routes, keys), signatures, meters);
+                new RequestValidator(this::validation, model -> keys.of(routes.find(model), model), signatures, meters);
             case CACHE_PURGE -> new CachePurging(policies.caches(), routes);
             default -> recording.apply(layer);
         };
+    }
+
+    /** What is configured for requests to a model that do not match its metadata. */
+    private RequestValidation validation(ModelRef requested) {
+        Route route = routes.find(requested);
+        return route == null
+                ? RequestValidation.OFF
+                : Objects.requireNonNullElse(route.config().validate(), config.validate());
     }
 
     /**
@@ -85,34 +92,7 @@ public record ProxyStack(
             GatewayReadiness gateway,
             MeterRegistry meters,
             LongSupplier nanoTime) {
-        return new Layers(layers, new Dispatcher(fleet, rules, transcoder, gateway), meters, nanoTime);
-    }
-
-    /** The validation that is configured for each route. */
-    private static final class RouteValidation implements ValidationRules {
-        private final RequestValidation otherwise;
-        private final RoutingTable routes;
-        private final RouteKeys keys;
-
-        /** @param otherwise of models that have none of their own */
-        RouteValidation(RequestValidation otherwise, RoutingTable routes, RouteKeys keys) {
-            this.otherwise = otherwise;
-            this.routes = routes;
-            this.keys = keys;
-        }
-
-        @Override
-        public RequestValidation mode(ModelRef requested) {
-            Route route = routes.find(requested);
-            return route == null
-                    ? RequestValidation.OFF
-                    : Objects.requireNonNullElse(route.config().validate(), otherwise);
-        }
-
-        @Override
-        public String label(ModelRef requested) {
-            return keys.of(routes.find(requested), requested);
-        }
+        return new Layers(layers, new Dispatcher(fleet, rules, transcoder, gateway)::open, meters, nanoTime);
     }
 
     /**

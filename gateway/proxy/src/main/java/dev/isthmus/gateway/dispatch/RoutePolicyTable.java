@@ -73,12 +73,6 @@ public final class RoutePolicyTable implements AutoCloseable {
                 RateCounters counters) {
             this(meters, nanoTime, shadows, ramps, memory, counters, new ResponseCaches(meters, nanoTime));
         }
-
-        /** Resources of a gateway that counts alone. */
-        public PolicyResources(
-                MeterRegistry meters, LongSupplier nanoTime, ShadowRuntime shadows, Ramps ramps, MemoryBudget memory) {
-            this(meters, nanoTime, shadows, ramps, memory, RateCounters.ofThisGateway(nanoTime));
-        }
     }
 
     /** The policies of one route. */

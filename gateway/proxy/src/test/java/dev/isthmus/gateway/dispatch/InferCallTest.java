@@ -3,17 +3,18 @@ package dev.isthmus.gateway.dispatch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.access.AccessPolicy;
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.ExchangeHandler;
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.ProxyStack.InferRules;
 import dev.isthmus.gateway.dispatch.RoutedCall.Routing;
 import dev.isthmus.gateway.limit.Admission;
+import dev.isthmus.gateway.limit.RateCounters;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.ramp.RampStateFile;
 import dev.isthmus.gateway.ramp.Ramps;
@@ -40,6 +41,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -70,12 +72,17 @@ class InferCallTest {
                 new Admission.ConcurrencyLimits(1, 0),
                 transcoder,
                 new RoutePolicyTable.PolicyResources(
-                        meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
+                        meters,
+                        System::nanoTime,
+                        shadows,
+                        ramps,
+                        new MemoryBudget(1, meters),
+                        RateCounters.ofThisGateway(System::nanoTime)),
                 null);
         Operation.Infer infer = new Operation.Infer(MODEL, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false);
         Call call = new Call(infer, Call.NO_DEADLINE, Map.of(), channel.eventLoop(), ByteBufAllocator.DEFAULT);
         Routing routing = new Routing(routes, (route, model) -> "m", policies, AccessPolicy.of(GatewayConfig.DEFAULT));
-        ExchangeHandler handler =
+        Function<Exchange, RequestSink> handler =
                 x -> IncomingRequest.of(x, infer, transcoder, new InferRules(WireLimits.DEFAULT, NonFinite.TOKEN));
         return new Layers(List.of(routing), handler, meters, System::nanoTime).open(call, Reply.DISCARDING);
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.dispatch.InferCall.PassThroughJson;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;

@@ -2,9 +2,9 @@ package dev.isthmus.gateway.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.dispatch.RequestUpload.StreamedRequest;
 import dev.isthmus.gateway.upstream.FakeUpstream;

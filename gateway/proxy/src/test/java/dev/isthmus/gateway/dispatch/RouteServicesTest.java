@@ -4,18 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.access.AccessPolicy;
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.ExchangeHandler;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.ProxyStack.InferRules;
 import dev.isthmus.gateway.dispatch.RoutedCall.Routing;
 import dev.isthmus.gateway.limit.Admission;
+import dev.isthmus.gateway.limit.RateCounters;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.ramp.RampStateFile;
 import dev.isthmus.gateway.ramp.Ramps;
@@ -210,7 +210,12 @@ class RouteServicesTest {
                 new Admission.ConcurrencyLimits(1, 0),
                 transcoder,
                 new RoutePolicyTable.PolicyResources(
-                        meters, System::nanoTime, shadows, ramps, new MemoryBudget(1 << 20, meters)),
+                        meters,
+                        System::nanoTime,
+                        shadows,
+                        ramps,
+                        new MemoryBudget(1 << 20, meters),
+                        RateCounters.ofThisGateway(System::nanoTime)),
                 null);
     }
 
@@ -235,14 +240,14 @@ class RouteServicesTest {
         RoutingTable routes = routes(config);
         Routing routing =
                 new Routing(routes, (route, model) -> "m", policies(routes), AccessPolicy.of(GatewayConfig.DEFAULT));
-        ExchangeHandler dispatcher = new Dispatcher(
+        Dispatcher dispatcher = new Dispatcher(
                 (call, reply) -> RequestSink.ENDED,
                 new InferRules(WireLimits.DEFAULT, NonFinite.TOKEN),
                 transcoder,
                 () -> null);
         Call call =
                 new Call(kind.operation(), Call.NO_DEADLINE, Map.of(), channel.eventLoop(), ByteBufAllocator.DEFAULT);
-        RequestSink request = new Layers(List.of(routing), dispatcher, meters, System::nanoTime).open(call, client);
+        RequestSink request = new Layers(List.of(routing), dispatcher::open, meters, System::nanoTime).open(call, client);
         request.data(Unpooled.wrappedBuffer(kind.body()));
         request.end();
         return request;

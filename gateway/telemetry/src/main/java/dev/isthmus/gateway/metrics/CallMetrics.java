@@ -130,8 +130,9 @@ public final class CallMetrics implements Layer {
             return;
         }
         active(protocol).decrement();
-        route(call.route()).ended();
-        count(call, protocol);
+        RouteMeters route = route(call.route());
+        route.ended();
+        count(call, protocol, route);
     }
 
     /** A message is a request of its own. */
@@ -139,13 +140,13 @@ public final class CallMetrics implements Layer {
     public void messageEnded(Exchange exchange) {
         CallContext message = exchange.context();
         if (message.protocol() != null) {
-            count(message, message.protocol());
+            count(message, message.protocol(), route(message.route()));
         }
     }
 
-    private void count(CallContext call, ClientProtocol protocol) {
+    private void count(CallContext call, ClientProtocol protocol, RouteMeters route) {
         OperationKind kind = OperationKind.of(call.operation());
-        if (!ended(call, route(call.route()).of(protocol, kind))) {
+        if (!ended(call, route.of(protocol, kind))) {
             overflow.increment();
             ended(call, other.of(protocol, kind));
         }

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.payloadlog;
 
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.CallFacts;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.EventPayload;

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.tracing.CallAttributes.AttemptAttributes;
+import dev.isthmus.gateway.tracing.CallTracer.SpanTrace;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.transcoder.message.Wire;
 import io.opentelemetry.api.common.Attributes;

@@ -2,16 +2,15 @@ package dev.isthmus.gateway.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.Exchange;
-import dev.isthmus.gateway.call.ExchangeHandler;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
@@ -30,6 +29,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -41,11 +41,10 @@ class TrackedCallsTest {
     private final CallMetrics metrics = new CallMetrics(registry);
 
     /** Stands in for dispatch: records the reply, and its sink accepts everything. */
-    private static final class Dispatch implements ExchangeHandler, RequestSink {
+    private static final class Dispatch implements RequestSink {
         private @Nullable Reply reply;
 
-        @Override
-        public RequestSink open(Exchange x) {
+        RequestSink open(Exchange x) {
             reply = x;
             return this;
         }
@@ -84,9 +83,9 @@ class TrackedCallsTest {
         }
     };
 
-    private final Layers tracking = tracking(dispatch);
+    private final Layers tracking = tracking(dispatch::open);
 
-    private Layers tracking(ExchangeHandler handler) {
+    private Layers tracking(Function<Exchange, RequestSink> handler) {
         return new Layers(List.of(metrics, counting), handler, registry, now::get);
     }
 

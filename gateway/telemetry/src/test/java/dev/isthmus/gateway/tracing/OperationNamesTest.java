@@ -3,8 +3,8 @@ package dev.isthmus.gateway.tracing;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.tracing.CallAttributes.OperationNames;
 import dev.isthmus.oip.ModelRef;

@@ -3,10 +3,10 @@ package dev.isthmus.gateway.shadow;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.upstream.FakeUpstream;

@@ -44,26 +44,7 @@ enum CallOutcome {
             case BAD_UPSTREAM_ANSWER -> FAILED;
             case UNKNOWN, INTERNAL, DATA_LOSS -> ERROR;
             case DEADLINE_EXCEEDED -> fullTimeout ? FAILED : CANCELLED;
-            case CANCELLED,
-                    INVALID_ARGUMENT,
-                    NOT_FOUND,
-                    ALREADY_EXISTS,
-                    PERMISSION_DENIED,
-                    RESOURCE_EXHAUSTED,
-                    FAILED_PRECONDITION,
-                    ABORTED,
-                    OUT_OF_RANGE,
-                    UNIMPLEMENTED,
-                    UNAUTHENTICATED,
-                    METHOD_NOT_ALLOWED,
-                    PAYLOAD_TOO_LARGE,
-                    REQUEST_TIMEOUT,
-                    URI_TOO_LONG,
-                    UNSUPPORTED_MEDIA_TYPE,
-                    EXPECTATION_FAILED,
-                    HEADERS_TOO_LARGE,
-                    HTTP_VERSION_NOT_SUPPORTED,
-                    LOOP_DETECTED -> ANSWERED;
+            default -> ANSWERED;
         };
     }
 }

@@ -11,7 +11,7 @@ import dev.isthmus.gateway.fleet.ClusterMetrics.QueueRefusal;
 import dev.isthmus.gateway.net.ClientNetwork;
 import dev.isthmus.gateway.queue.FairQueue;
 import dev.isthmus.gateway.queue.FairQueue.QueuedEntry;
-import dev.isthmus.gateway.queue.WaitEstimate;
+import dev.isthmus.gateway.queue.FairQueue.WaitEstimate;
 import dev.isthmus.gateway.settings.QueueConfig;
 import dev.isthmus.gateway.settings.Units;
 import dev.isthmus.gateway.upstream.Upstream;

@@ -32,6 +32,7 @@ final class CircuitBreakers {
     private final String upstream;
     private final int maxRequests;
     private final UpstreamConfig.Breaker settings;
+    private final boolean breaking;
     private final Clock clock;
     private final CircuitBreaker breaker;
     private final Semaphore free;
@@ -47,6 +48,7 @@ final class CircuitBreakers {
         this.clock = monotonic(nanoTime);
         this.metrics = metrics;
         this.settings = config.breaker();
+        this.breaking = settings.failureRate() < 1;
         this.breaker = CircuitBreaker.of(upstream, breakerConfig(settings, clock));
         this.free = new Semaphore(maxRequests);
         breaker.getEventPublisher()
@@ -143,7 +145,7 @@ final class CircuitBreakers {
      * @throws OipException if the call is rejected: it no longer has its place
      */
     CallPermit admit(boolean endless, Runnable ended) {
-        if (breaking() && !breaker.tryAcquirePermission()) {
+        if (breaking && !breaker.tryAcquirePermission()) {
             release(ended);
             Duration wait = untilTrial();
             throw metrics.rejected(
@@ -161,10 +163,6 @@ final class CircuitBreakers {
     /** The breaker counts failures and does not inspect them. */
     private static OipException failed() {
         return new OipException(ErrorCode.UNAVAILABLE, "failed");
-    }
-
-    private boolean breaking() {
-        return settings.failureRate() < 1;
     }
 
     private Duration untilTrial() {
@@ -208,7 +206,7 @@ final class CircuitBreakers {
 
         /** The first response message has arrived, which the breaker counts as success. */
         void responded() {
-            if (breaking() && !counted) {
+            if (breaking && !counted) {
                 counted = true;
                 breaker.onSuccess(0, TimeUnit.NANOSECONDS);
             }
@@ -220,7 +218,7 @@ final class CircuitBreakers {
                 return;
             }
             released = true;
-            if (breaking() && !counted) {
+            if (breaking && !counted) {
                 counted = true;
                 count(outcome);
             }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.settings.Endpoint;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
@@ -7,6 +8,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
@@ -103,5 +105,21 @@ public record ClusterResources(
                 loop.schedule(task, at - now, TimeUnit.NANOSECONDS);
             }
         }
+    }
+
+    /** Reads how many requests are queued in a server. */
+    @FunctionalInterface
+    public interface QueueDepthSource {
+        /** The queue depth could not be read. */
+        long UNKNOWN = -1;
+
+        /**
+         * Reads the queue depth once.
+         *
+         * @param metrics address of the server's metrics endpoint, never a host name
+         * @param authority host and port of the server, whose host may be a name
+         * @param callback called exactly once, within a bounded time
+         */
+        void read(Endpoint metrics, String authority, LongConsumer callback);
     }
 }

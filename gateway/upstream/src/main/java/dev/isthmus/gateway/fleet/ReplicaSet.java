@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.fleet.ClusterMetrics.EndpointMeters;
+import dev.isthmus.gateway.fleet.ClusterResources.QueueDepthSource;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Ejection.OutlierDetector;
 import dev.isthmus.gateway.fleet.Replica.SlowStart;

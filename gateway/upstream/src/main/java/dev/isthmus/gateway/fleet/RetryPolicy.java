@@ -6,15 +6,24 @@ import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamRequest.RepeatSafety;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Which failures may be retried. */
-record RetryPolicy(Retry config) {
+/**
+ * Which failures may be retried: what a call reads of the configuration.
+ *
+ * @param maxBody the largest request that is kept for a retry, in bytes
+ */
+record RetryPolicy(int retries, Set<RetryOn> on, double budget, int maxBody) {
     /** How Triton's message ends if a scheduler queue is full; over REST its status varies. */
     private static final String QUEUE_FULL = "Exceeds maximum queue size";
+
+    RetryPolicy(Retry config) {
+        this(config.retries(), config.on(), config.budget(), config.maxBody());
+    }
 
     /**
      * The reason to retry after a failure that came before any response; null if it must not be retried.
@@ -27,7 +36,7 @@ record RetryPolicy(Retry config) {
         boolean idempotentLoss = repeat == RepeatSafety.ALWAYS && kind == RetryOn.LOST;
         return kind != null
                         && repeat != RepeatSafety.NEVER
-                        && (idempotentLoss || config.on().contains(kind))
+                        && (idempotentLoss || on.contains(kind))
                 ? kind
                 : null;
     }
@@ -49,7 +58,7 @@ record RetryPolicy(Retry config) {
 
     /** The largest request that is kept for a retry, in bytes. */
     long kept() {
-        return config.retries() > 0 ? config.maxBody() : 0;
+        return retries > 0 ? maxBody : 0;
     }
 
     /**
@@ -57,12 +66,12 @@ record RetryPolicy(Retry config) {
      * must not be repeated after a failure (RFC 9113, section 8.7).
      */
     boolean resends(UpstreamRequest request) {
-        return config.retries() > 0 && config.on().contains(RetryOn.UNSENT) && request.bytes() <= config.maxBody();
+        return retries > 0 && on.contains(RetryOn.UNSENT) && request.bytes() <= maxBody;
     }
 
     /** Whether this request is kept for a retry. */
     boolean keeps(UpstreamRequest request) {
-        return config.retries() > 0 && request.repeat() != RepeatSafety.NEVER && request.bytes() <= config.maxBody();
+        return retries > 0 && request.repeat() != RepeatSafety.NEVER && request.bytes() <= maxBody;
     }
 
     /**

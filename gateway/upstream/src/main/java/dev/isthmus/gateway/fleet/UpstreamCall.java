@@ -172,7 +172,7 @@ final class UpstreamCall implements Subscription {
 
     private boolean repeatable() {
         return !call.sequence()
-                && retries < shared.retryPolicy().config().retries()
+                && retries < shared.retryPolicy().retries()
                 && shared.retryPolicy().keeps(request);
     }
 
@@ -290,7 +290,7 @@ final class UpstreamCall implements Subscription {
     private boolean neverSent(OipException failure, Replica next) {
         return failure.processed() == Processed.NO
                 && !tried.contains(next)
-                && shared.retryPolicy().config().budget() > 0;
+                && shared.retryPolicy().budget() > 0;
     }
 
     /** A sequence stays on the server that has its state. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.fleet.ClusterResources.QueueDepthSource;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
@@ -19,8 +20,8 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
-import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
+import dev.isthmus.gateway.upstream.rest.RestUpstream.PoolLimits;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.message.Dialect;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.queue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.queue.FairQueue.WaitEstimate;
 import org.junit.jupiter.api.Test;
 
 class WaitEstimateTest {

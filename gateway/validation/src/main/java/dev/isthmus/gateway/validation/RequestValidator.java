@@ -12,6 +12,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.RequestOutline;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,12 +23,24 @@ import org.slf4j.LoggerFactory;
 public final class RequestValidator implements Layer {
     private static final Logger LOG = LoggerFactory.getLogger(RequestValidator.class);
 
-    private final ValidationRules rules;
+    private final Function<ModelRef, RequestValidation> modes;
+    private final Function<ModelRef, String> labels;
     private final ModelSignatures signatures;
     private final ValidationMeters meters;
 
-    public RequestValidator(ValidationRules rules, ModelSignatures signatures, MeterRegistry meters) {
-        this.rules = rules;
+    /**
+     * The layer of one configuration.
+     *
+     * @param modes what happens to a request for a model that does not match
+     * @param labels the names of models for metrics, from a bounded set
+     */
+    public RequestValidator(
+            Function<ModelRef, RequestValidation> modes,
+            Function<ModelRef, String> labels,
+            ModelSignatures signatures,
+            MeterRegistry meters) {
+        this.modes = modes;
+        this.labels = labels;
         this.signatures = signatures;
         this.meters = new ValidationMeters(meters);
     }
@@ -44,7 +57,7 @@ public final class RequestValidator implements Layer {
         if (requested == null || served == null) {
             return;
         }
-        RequestValidation mode = rules.mode(requested);
+        RequestValidation mode = modes.apply(requested);
         if (mode == RequestValidation.OFF) {
             return;
         }
@@ -68,20 +81,20 @@ public final class RequestValidator implements Layer {
             if (declared.known() && (found.isEmpty() || declared.complete())) {
                 return found;
             }
-            meters.passed(rules.label(requested), declared.known() ? PassedReason.INCOMPLETE : PassedReason.UNKNOWN);
+            meters.passed(labels.apply(requested), declared.known() ? PassedReason.INCOMPLETE : PassedReason.UNKNOWN);
         } catch (RuntimeException fault) {
             CallLog.of(LOG.atError(), call)
                     .addMarker(RepeatingLogEvent.MARKER)
                     .setCause(fault)
                     .log("internal error while a request was compared with its model's metadata; it is sent");
-            meters.passed(rules.label(requested), PassedReason.FAULT);
+            meters.passed(labels.apply(requested), PassedReason.FAULT);
         }
         return List.of();
     }
 
     private void report(
             CallContext call, ModelRef requested, RequestMismatch first, String text, RequestValidation mode) {
-        meters.invalid(rules.label(requested), first.reason());
+        meters.invalid(labels.apply(requested), first.reason());
         CallLog.of(LOG.atWarn(), call)
                 .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("code", first.reason().label())

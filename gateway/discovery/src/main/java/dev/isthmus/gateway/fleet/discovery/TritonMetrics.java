@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.fleet.discovery;
 
-import dev.isthmus.gateway.fleet.QueueDepthSource;
+import dev.isthmus.gateway.fleet.ClusterResources.QueueDepthSource;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.tls.ClientTls;

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.fleet.discovery;
 
-import static dev.isthmus.gateway.fleet.QueueDepthSource.UNKNOWN;
+import static dev.isthmus.gateway.fleet.ClusterResources.QueueDepthSource.UNKNOWN;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.net.Transport;

@@ -21,6 +21,7 @@ import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.gateway.upstream.grpc.CallMetadata.GrpcMethods;
 import dev.isthmus.gateway.upstream.grpc.GrpcConnectionPool.ConnectionRules;
+import dev.isthmus.gateway.upstream.grpc.GrpcConnectionPool.StatusText;
 import dev.isthmus.gateway.upstream.grpc.UnaryCall.GrpcResponseReader;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.upstream.TimeoutQueue;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.rest.RestConnection.LimitedReadAllocator;
+import dev.isthmus.gateway.upstream.rest.RestUpstream.PoolLimits;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;

@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.ModelAction;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.OperationKind.ModelAction;
+import dev.isthmus.gateway.call.OperationKind.ServerPath;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.call.ServerPath;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.http1.FieldSection;
 import dev.isthmus.gateway.settings.NameGrammar;
@@ -28,6 +28,7 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -283,6 +284,25 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
                     || octet == '.'
                     || octet == '_'
                     || octet == '~';
+        }
+    }
+
+    /**
+     * Limits of the connections to one endpoint from one event loop.
+     *
+     * @param connections open at the same time, which also limits the requests in flight
+     * @param waiting requests that may wait for a connection
+     * @param idle how long an unused connection is kept
+     */
+    public record PoolLimits(int connections, int waiting, Duration idle) {
+
+        public static final PoolLimits DEFAULT = new PoolLimits(128, 1024, Duration.ofSeconds(60));
+
+        public PoolLimits {
+            if (connections < 1 || waiting < 0 || !idle.isPositive()) {
+                throw new IllegalArgumentException("connections must be at least 1, got " + connections
+                        + "; waiting requests at least 0, got " + waiting + "; idle time positive, got " + idle);
+            }
         }
     }
 }

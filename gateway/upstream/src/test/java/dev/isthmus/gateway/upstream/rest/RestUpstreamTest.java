@@ -22,6 +22,7 @@ import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.gateway.upstream.rest.RestUpstream.PoolLimits;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;

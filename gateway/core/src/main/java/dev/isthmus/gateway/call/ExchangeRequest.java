@@ -281,7 +281,11 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
 
         /** @param request taken */
         Transformation(
-                Exchange exchange, Layers layers, InferRequest request, long deadlineNanos, Consumer<InferRequest> then) {
+                Exchange exchange,
+                Layers layers,
+                InferRequest request,
+                long deadlineNanos,
+                Consumer<InferRequest> then) {
             this.exchange = exchange;
             this.layers = layers;
             this.request = request;

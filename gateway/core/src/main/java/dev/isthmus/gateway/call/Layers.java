@@ -56,7 +56,11 @@ public final class Layers implements Service {
      * @param nanoTime on the scale of {@link System#nanoTime()}
      * @throws IllegalArgumentException if two have the same name
      */
-    public Layers(List<? extends Layer> all, Function<Exchange, RequestSink> handler, MeterRegistry meters, LongSupplier nanoTime) {
+    public Layers(
+            List<? extends Layer> all,
+            Function<Exchange, RequestSink> handler,
+            MeterRegistry meters,
+            LongSupplier nanoTime) {
         this.all = List.copyOf(all);
         this.handler = handler;
         this.nanoTime = nanoTime;

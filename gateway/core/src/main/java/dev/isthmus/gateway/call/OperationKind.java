@@ -147,8 +147,8 @@ public enum OperationKind {
         /** The path of a model, whose metadata it is. */
         public static final String MODEL = "/v2/models/{model}";
 
-        private static final Map<String, ModelAction> BY_SEGMENT =
-                Arrays.stream(values()).collect(Collectors.toUnmodifiableMap(ModelAction::segment, Function.identity()));
+        private static final Map<String, ModelAction> BY_SEGMENT = Arrays.stream(values())
+                .collect(Collectors.toUnmodifiableMap(ModelAction::segment, Function.identity()));
 
         private final String segment;
         private final String suffix;

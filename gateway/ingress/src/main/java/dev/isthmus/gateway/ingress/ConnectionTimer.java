@@ -464,7 +464,9 @@ final class ConnectionTimer extends ChannelDuplexHandler {
                 case NOTHING -> null;
                 case REQUEST -> ConnectionTimeouts.passed(timeouts.idle(), since, now) ? TimeoutRule.IDLE : null;
                 case REST_OF_HEAD ->
-                    ConnectionTimeouts.passed(timeouts.requestHeaders(), since, now) ? TimeoutRule.REQUEST_HEADERS : null;
+                    ConnectionTimeouts.passed(timeouts.requestHeaders(), since, now)
+                            ? TimeoutRule.REQUEST_HEADERS
+                            : null;
                 case BODY -> body.check(reader.bytes(), now, timeouts);
             };
         }

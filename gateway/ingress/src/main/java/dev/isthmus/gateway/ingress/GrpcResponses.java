@@ -140,7 +140,8 @@ final class GrpcResponses {
     /** Header fields of gRPC responses. Those of most calls are constants. */
     static final class GrpcResponseFields {
         private static final HeaderField STATUS_200 = HeaderField.constant(":status", "200");
-        private static final HeaderField TYPE = HeaderField.constant(HttpHeaderNames.CONTENT_TYPE, GrpcNames.CONTENT_TYPE);
+        private static final HeaderField TYPE =
+                HeaderField.constant(HttpHeaderNames.CONTENT_TYPE, GrpcNames.CONTENT_TYPE);
         private static final HeaderField ACCEPTED =
                 HeaderField.constant(GrpcNames.ACCEPT_ENCODING, ContentCoding.ACCEPTED_BY_GRPC);
 

@@ -374,7 +374,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
     }
 
     /** The request and response of one HTTP/2 stream. */
-    static abstract class Http2Exchange {
+    abstract static class Http2Exchange {
         private final Http2Stream stream;
         private int withheld;
 
@@ -457,7 +457,8 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         public void respond(RestResponse response) {
             HeaderFieldList head = fields(response);
             if (!response.headers().containsKey(CONTENT_LENGTH)) {
-                head = head.with(CONTENT_LENGTH, Integer.toString(response.body().readableBytes()));
+                head = head.with(
+                        CONTENT_LENGTH, Integer.toString(response.body().readableBytes()));
             }
             stream().headers(head, false);
             stream().data(response.body(), true);

@@ -130,7 +130,8 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
         private @Nullable TlsSession session;
 
         /** @param bodyBuffer the buffer that the connection reads bodies into as it requests */
-        AcceptedConnection(Channel channel, ListenerContext listener, ConnectionTimer timer, BodyReadBuffer bodyBuffer) {
+        AcceptedConnection(
+                Channel channel, ListenerContext listener, ConnectionTimer timer, BodyReadBuffer bodyBuffer) {
             this.channel = channel;
             this.listener = listener;
             this.timer = timer;
@@ -150,7 +151,8 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
 
         /** Sets up HTTP/1.1. */
         void http1(ChannelPipeline pipeline) {
-            Http1Handler handler = new Http1Handler(channel, listener, listener.connection(channel, session), bodyBuffer);
+            Http1Handler handler =
+                    new Http1Handler(channel, listener, listener.connection(channel, session), bodyBuffer);
             pipeline.addLast(handler);
             timer.watch(channel, new Http1Timers(handler.reader(), handler, pipeline.context(handler)));
         }

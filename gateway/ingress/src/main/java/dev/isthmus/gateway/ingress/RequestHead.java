@@ -265,7 +265,9 @@ abstract sealed class RequestHead implements HeaderFields permits RequestHead.Ht
                 if (asksForwarded) {
                     String node = address.indexOf(':') < 0 ? address : "\"[" + address + "]\"";
                     forwarded.merge(
-                            FORWARDED.toString(), "for=" + node + ";proto=" + scheme, (hops, last) -> hops + ", " + last);
+                            FORWARDED.toString(),
+                            "for=" + node + ";proto=" + scheme,
+                            (hops, last) -> hops + ", " + last);
                 }
             }
             if (asked(allowed, PROTO)) {

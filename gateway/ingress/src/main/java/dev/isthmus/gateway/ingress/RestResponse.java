@@ -211,7 +211,8 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
         }
 
         static byte[] server(ServerMetadata metadata) {
-            ObjectNode node = JSON.createObjectNode().put("name", metadata.name()).put("version", metadata.version());
+            ObjectNode node =
+                    JSON.createObjectNode().put("name", metadata.name()).put("version", metadata.version());
             ArrayNode extensions = node.putArray("extensions");
             metadata.extensions().forEach(extensions::add);
             return bytes(node);

@@ -261,7 +261,8 @@ final class Dispatcher {
                     .setValidHost(request.getHost())
                     .setOriginalRequest(request);
             return switch (request.getMessageRequestCase()) {
-                case LIST_SERVICES -> response.setListServicesResponse(services()).build();
+                case LIST_SERVICES ->
+                    response.setListServicesResponse(services()).build();
                 case FILE_BY_FILENAME ->
                     file(response, FILES.get(request.getFileByFilename()), request.getFileByFilename());
                 case FILE_CONTAINING_SYMBOL ->
@@ -269,13 +270,15 @@ final class Dispatcher {
                 case ALL_EXTENSION_NUMBERS_OF_TYPE -> extensions(response, request.getAllExtensionNumbersOfType());
                 case FILE_CONTAINING_EXTENSION ->
                     error(response, ErrorCode.NOT_FOUND, "no service has extensions of messages");
-                case MESSAGEREQUEST_NOT_SET -> error(response, ErrorCode.INVALID_ARGUMENT, "message_request is expected");
+                case MESSAGEREQUEST_NOT_SET ->
+                    error(response, ErrorCode.INVALID_ARGUMENT, "message_request is expected");
             };
         }
 
         private static ListServiceResponse services() {
             ListServiceResponse.Builder list = ListServiceResponse.newBuilder();
-            SERVICES.forEach(name -> list.addService(ServiceResponse.newBuilder().setName(name)));
+            SERVICES.forEach(
+                    name -> list.addService(ServiceResponse.newBuilder().setName(name)));
             return list.build();
         }
 
@@ -287,8 +290,8 @@ final class Dispatcher {
             Set<FileDescriptor> all = new LinkedHashSet<>();
             withDependencies(file, all);
             FileDescriptorResponse.Builder files = FileDescriptorResponse.newBuilder();
-            all.forEach(each ->
-                    files.addFileDescriptorProto(ByteString.copyFrom(each.toProto().toByteArray())));
+            all.forEach(each -> files.addFileDescriptorProto(
+                    ByteString.copyFrom(each.toProto().toByteArray())));
             return response.setFileDescriptorResponse(files).build();
         }
 

@@ -254,7 +254,8 @@ final class GenericErrorTexts implements Layer {
                 return;
             }
             if (error) {
-                String original = new String(text.toString().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
+                String original =
+                        new String(text.toString().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
                 text.setLength(0);
                 out.writeCharSequence(":\"" + replacement.apply(original) + "\"}", StandardCharsets.UTF_8);
             }

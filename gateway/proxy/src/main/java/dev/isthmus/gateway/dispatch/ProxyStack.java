@@ -2,6 +2,7 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.LayerFactory;
 import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable.CachePurging;
@@ -13,6 +14,7 @@ import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.settings.BuiltInLayer;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.LayersConfig.AddedLayer;
 import dev.isthmus.gateway.settings.RequestValidation;
 import dev.isthmus.gateway.validation.ModelSignatures;
 import dev.isthmus.gateway.validation.RequestValidator;
@@ -21,12 +23,15 @@ import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The layers that each call passes, from its client to what answers it: {@link BuiltInLayer} is the list, {@link #layer}
@@ -63,19 +68,24 @@ public record ProxyStack(
             case RATE_LIMITS -> new RateLimiting();
             case TARGET_METRICS -> new TargetMetering();
             case RAMPS -> new RampTiming(policies.ramps(), policies.nanoTime());
-            case VALIDATION ->
-                new RequestValidator(this::validation, model -> keys.of(routes.find(model), model), signatures, meters);
+            case VALIDATION -> validation(config.validate());
             case CACHE_PURGE -> new CachePurging(policies.caches(), routes);
             default -> recording.apply(layer);
         };
     }
 
-    /** What is configured for requests to a model that do not match its metadata. */
-    private RequestValidation validation(ModelRef requested) {
-        Route route = routes.find(requested);
-        return route == null
-                ? RequestValidation.OFF
-                : Objects.requireNonNullElse(route.config().validate(), config.validate());
+    /** @param otherwise what happens to requests for models without an own 'validate' */
+    private Layer validation(RequestValidation otherwise) {
+        return new RequestValidator(
+                requested -> {
+                    Route route = routes.find(requested);
+                    return route == null
+                            ? RequestValidation.OFF
+                            : Objects.requireNonNullElse(route.config().validate(), otherwise);
+                },
+                requested -> keys.of(routes.find(requested), requested),
+                signatures,
+                meters);
     }
 
     /**
@@ -139,6 +149,61 @@ public record ProxyStack(
                 boolean found = key.equals(RoutingTable.DEFAULT) || key.equals(RoutingTable.DISCOVERED);
                 return found && listed.test(model.name()) ? calls.named(model.name(), key) : key;
             };
+        }
+    }
+
+    /** The layers of a configuration that jars bring. */
+    public static final class AddedLayers {
+        private static final Logger LOG = LoggerFactory.getLogger(AddedLayers.class);
+
+        private final GatewayConfig config;
+        private final MeterRegistry meters;
+        private final List<Layer> created = new ArrayList<>();
+
+        public AddedLayers(GatewayConfig config, MeterRegistry meters) {
+            this.config = config;
+            this.meters = meters;
+        }
+
+        /**
+         * The layers of the configuration, the outermost first; creates the added ones. May block.
+         *
+         * @param own makes the gateway's own
+         * @throws IllegalArgumentException if one cannot be created
+         */
+        public List<Layer> among(Function<BuiltInLayer, Layer> own) {
+            return config.layers().placed(config, own, this::create);
+        }
+
+        private Layer create(AddedLayer added) {
+            String name = added.name();
+            Layer layer;
+            try {
+                if (!(added.settings() instanceof LayerFactory factory)) {
+                    throw new IllegalArgumentException("settings that implement LayerFactory are expected");
+                }
+                layer = factory.layer(name, meters);
+            } catch (RuntimeException | LinkageError e) {
+                throw new IllegalArgumentException("the layer '" + name + "' cannot be created: " + e.getMessage(), e);
+            }
+            created.add(layer);
+            if (!layer.name().equals(name)) {
+                throw new IllegalArgumentException(
+                        "the layer '" + name + "' is expected to return this name, got '" + layer.name() + "'");
+            }
+            return layer;
+        }
+
+        /** No call passes them any more. */
+        public void close() {
+            for (Layer each : created) {
+                try {
+                    each.close();
+                } catch (RuntimeException fault) {
+                    LOG.error("the layer '{}' has a fault: it cannot be closed", each.name(), fault);
+                }
+            }
+            created.clear();
         }
     }
 }

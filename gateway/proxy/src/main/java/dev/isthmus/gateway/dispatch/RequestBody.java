@@ -287,7 +287,8 @@ abstract class RequestBody implements InferSource {
         RequestBody.UpstreamMessage encoded(Transcoder transcoder, ByteBufAllocator allocator, ServerFeatures peer) {
             InferMessage sent = peer.dialect().base64()
                     ? message
-                    : with(Base64Inputs.decoded(allocator, request(), base64Texts)).message();
+                    : with(Base64Inputs.decoded(allocator, request(), base64Texts))
+                            .message();
             return new RequestBody.UpstreamMessage(transcoder.request(allocator, sent, peer), form);
         }
     }

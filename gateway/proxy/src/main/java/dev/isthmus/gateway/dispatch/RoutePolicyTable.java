@@ -330,7 +330,8 @@ public final class RoutePolicyTable implements AutoCloseable {
                 return null;
             }
             RateLimits.Charge charge = limits.request(
-                    exchange.call().client()::value, exchange.context().principal().name());
+                    exchange.call().client()::value,
+                    exchange.context().principal().name());
             exchange.put(CHARGE, charge);
             return charge.undecided();
         }

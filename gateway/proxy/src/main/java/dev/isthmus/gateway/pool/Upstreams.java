@@ -14,11 +14,15 @@ import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.pool.UpstreamPool.Lease;
+import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.KubernetesConfig;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ModelControl;
+import dev.isthmus.gateway.settings.ModelPattern;
 import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamTls;
@@ -34,9 +38,12 @@ import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.gateway.upstream.rest.RestUpstream.PoolLimits;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.LocalSettings;
+import dev.isthmus.oip.ModelRef;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -338,5 +345,29 @@ public final class Upstreams implements AutoCloseable {
     @Override
     public void close() {
         leases.values().forEach(Lease::close);
+    }
+
+    /** The models whose readiness is checked on every server of an upstream: those configured by name. */
+    private static final class CheckedModels {
+        private volatile Map<String, Set<ModelRef>> byUpstream = Map.of();
+
+        /** The checked models, under their names on the upstream's servers. */
+        Set<ModelRef> of(String upstream) {
+            return byUpstream.getOrDefault(upstream, Set.of());
+        }
+
+        /** Replaces the models with those of this table. */
+        public void configure(RoutingTable routes) {
+            Map<String, Set<ModelRef>> models = new HashMap<>();
+            for (Route route : routes.routes()) {
+                if (!ModelPattern.is(route.key())) {
+                    for (Target target : route.targets(ModelRef.of(route.key()))) {
+                        models.computeIfAbsent(target.upstream().name(), upstream -> new HashSet<>())
+                                .add(target.model());
+                    }
+                }
+            }
+            byUpstream = Map.copyOf(models);
+        }
     }
 }

@@ -247,7 +247,8 @@ class RouteServicesTest {
                 () -> null);
         Call call =
                 new Call(kind.operation(), Call.NO_DEADLINE, Map.of(), channel.eventLoop(), ByteBufAllocator.DEFAULT);
-        RequestSink request = new Layers(List.of(routing), dispatcher::open, meters, System::nanoTime).open(call, client);
+        RequestSink request =
+                new Layers(List.of(routing), dispatcher::open, meters, System::nanoTime).open(call, client);
         request.data(Unpooled.wrappedBuffer(kind.body()));
         request.end();
         return request;

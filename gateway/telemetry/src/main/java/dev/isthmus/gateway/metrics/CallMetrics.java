@@ -332,7 +332,11 @@ public final class CallMetrics implements Layer {
 
         private Meter register(String name, Phase phase) {
             return FunctionTimer.builder(
-                            "isthmus.request.phase", phase, p -> p.calls.sum(), p -> p.nanos.sum(), TimeUnit.NANOSECONDS)
+                            "isthmus.request.phase",
+                            phase,
+                            p -> p.calls.sum(),
+                            p -> p.nanos.sum(),
+                            TimeUnit.NANOSECONDS)
                     .description(
                             "Phases of a call. read: until the body is complete (0 for unary gRPC); upstream: from then to the first"
                                     + " response or the failure, with transcoding, waits and attempts; write: from then to the end"

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.metrics;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.CodedOutputStream;
 import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.net.FailureReason;
@@ -9,9 +11,19 @@ import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
 import dev.isthmus.gateway.settings.TlsFiles;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.prometheus.metrics.model.snapshots.ClassicHistogramBuckets;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.prometheus.metrics.model.snapshots.DataPointSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
+import io.prometheus.metrics.model.snapshots.InfoSnapshot;
+import io.prometheus.metrics.model.snapshots.Label;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import io.prometheus.metrics.model.snapshots.SummarySnapshot;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -20,9 +32,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
@@ -147,5 +161,170 @@ final class OtlpExport implements Reloadable.Replaced {
     @Override
     public void close() {
         writer.close();
+    }
+
+    /**
+     * Writes metrics as OTLP's {@code ExportMetricsServiceRequest}, with Prometheus' names and labels. Sums and histograms
+     * are cumulative since the start.
+     */
+    private static final class OtlpEncoder {
+        private static final int CUMULATIVE = 2;
+        private static final int BUFFER = 128;
+        private static final String TOTAL = "_total";
+
+        private final ByteString resource;
+        private final ByteString scope;
+        private final long startNanos;
+
+        /** Writes the fields of a message. */
+        private interface MessageFields {
+            void write(CodedOutputStream out) throws IOException;
+        }
+
+        /**
+         * An encoder for one process.
+         *
+         * @param resource attributes of the process
+         * @param startNanos when counting began, in nanoseconds since 1970
+         */
+        OtlpEncoder(Map<String, String> resource, String version, long startNanos) {
+            this.startNanos = startNanos;
+            this.resource = message(out -> {
+                for (Map.Entry<String, String> each : resource.entrySet()) {
+                    out.writeBytes(1, attribute(each.getKey(), each.getValue()));
+                }
+            });
+            this.scope = message(out -> {
+                out.writeString(1, "isthmus");
+                out.writeString(2, version);
+            });
+        }
+
+        private static ByteString message(MessageFields fields) {
+            ByteString.Output bytes = ByteString.newOutput();
+            CodedOutputStream out = CodedOutputStream.newInstance(bytes, BUFFER);
+            try {
+                fields.write(out);
+                out.flush();
+            } catch (IOException e) {
+                throw new UncheckedIOException("in memory", e);
+            }
+            return bytes.toByteString();
+        }
+
+        private static ByteString attribute(String key, String value) {
+            return message(out -> {
+                out.writeString(1, key);
+                out.writeBytes(2, message(any -> any.writeString(1, value)));
+            });
+        }
+
+        /** @param nowNanos in nanoseconds since 1970 */
+        ByteString request(MetricSnapshots metrics, long nowNanos) {
+            ByteString ofScope = message(out -> {
+                out.writeBytes(1, scope);
+                for (MetricSnapshot each : metrics) {
+                    if (!each.getDataPoints().isEmpty()) {
+                        out.writeBytes(2, metric(each, nowNanos));
+                    }
+                }
+            });
+            ByteString ofResource = message(out -> {
+                out.writeBytes(1, resource);
+                out.writeBytes(2, ofScope);
+            });
+            return message(out -> out.writeBytes(1, ofResource));
+        }
+
+        private ByteString metric(MetricSnapshot metric, long now) {
+            String full = metric.getMetadata().getPrometheusName();
+            String name = full.endsWith(TOTAL) ? full.substring(0, full.length() - TOTAL.length()) : full;
+            String help = metric.getMetadata().getHelp();
+            return message(out -> {
+                out.writeString(1, metric instanceof InfoSnapshot ? name + "_info" : name);
+                out.writeString(2, help == null ? "" : help);
+                out.writeString(3, name.endsWith("_seconds") ? "s" : name.endsWith("_bytes") ? "By" : "1");
+                data(out, metric, now);
+            });
+        }
+
+        private void data(CodedOutputStream out, MetricSnapshot metric, long now) throws IOException {
+            switch (metric) {
+                case CounterSnapshot counter ->
+                    out.writeBytes(
+                            7, points(counter.getDataPoints(), each -> number(each, each.getValue(), now), sum -> {
+                                sum.writeEnum(2, CUMULATIVE);
+                                sum.writeBool(3, true);
+                            }));
+                case HistogramSnapshot histogram ->
+                    out.writeBytes(
+                            9,
+                            points(
+                                    histogram.getDataPoints(),
+                                    each -> histogram(each, now),
+                                    all -> all.writeEnum(2, CUMULATIVE)));
+                case SummarySnapshot summary ->
+                    out.writeBytes(11, points(summary.getDataPoints(), each -> summary(each, now), all -> {}));
+                case GaugeSnapshot gauge ->
+                    out.writeBytes(
+                            5, points(gauge.getDataPoints(), each -> number(each, each.getValue(), now), all -> {}));
+                default -> out.writeBytes(5, points(metric.getDataPoints(), each -> number(each, 1, now), all -> {}));
+            }
+        }
+
+        private static <P extends DataPointSnapshot> ByteString points(
+                List<P> points, Function<P, ByteString> encoded, MessageFields others) {
+            return message(out -> {
+                for (P each : points) {
+                    out.writeBytes(1, encoded.apply(each));
+                }
+                others.write(out);
+            });
+        }
+
+        private ByteString number(DataPointSnapshot point, double value, long now) {
+            return message(out -> {
+                times(out, now);
+                out.writeDouble(4, value);
+                labels(out, 7, point);
+            });
+        }
+
+        private ByteString summary(SummarySnapshot.SummaryDataPointSnapshot point, long now) {
+            return message(out -> {
+                times(out, now);
+                out.writeFixed64(4, point.getCount());
+                out.writeDouble(5, point.getSum());
+                labels(out, 7, point);
+            });
+        }
+
+        private ByteString histogram(HistogramSnapshot.HistogramDataPointSnapshot point, long now) {
+            ClassicHistogramBuckets buckets = point.getClassicBuckets();
+            return message(out -> {
+                times(out, now);
+                out.writeFixed64(4, point.getCount());
+                out.writeDouble(5, point.getSum());
+                for (int i = 0; i < buckets.size(); i++) {
+                    out.writeFixed64(6, buckets.getCount(i));
+                }
+                // The last bucket has no bound.
+                for (int i = 0; i < buckets.size() - 1; i++) {
+                    out.writeDouble(7, buckets.getUpperBound(i));
+                }
+                labels(out, 9, point);
+            });
+        }
+
+        private void times(CodedOutputStream out, long now) throws IOException {
+            out.writeFixed64(2, startNanos);
+            out.writeFixed64(3, now);
+        }
+
+        private static void labels(CodedOutputStream out, int field, DataPointSnapshot point) throws IOException {
+            for (Label each : point.getLabels()) {
+                out.writeBytes(field, attribute(each.getName(), each.getValue()));
+            }
+        }
     }
 }

@@ -249,12 +249,14 @@ final class CallAttributes {
 
         /** @param code null if it has not failed */
         static Attributes ofCopy(String shadow, @Nullable ErrorCode code) {
-            return failed(Attributes.builder().put("isthmus.shadow", shadow), code).build();
+            return failed(Attributes.builder().put("isthmus.shadow", shadow), code)
+                    .build();
         }
 
         /** @param code null if it has not failed */
         static Attributes ofJoined(int calls, @Nullable ErrorCode code) {
-            return failed(Attributes.builder().put("isthmus.joined", calls), code).build();
+            return failed(Attributes.builder().put("isthmus.joined", calls), code)
+                    .build();
         }
 
         /** The attributes of a request of the generate extension. */

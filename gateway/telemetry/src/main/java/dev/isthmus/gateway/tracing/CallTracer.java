@@ -205,8 +205,8 @@ final class CallTracer implements Reloadable.Replaced {
         private static final int MAX_MEMBERS = 32;
         private static final String CHARACTERS = "[a-z0-9_*/-]*+";
         /** A member, or nothing, and the spaces and tabs around it; key and value have at most 256 characters. */
-        private static final Pattern MEMBER = Pattern.compile("[ \\t]*+((?=[^=]{1,256}=)[a-z0-9]" + CHARACTERS + "(?:@[a-z]"
-                + CHARACTERS + ")?=[ -~&&[^=]]{0,255}[!-~&&[^=]])?[ \\t]*+");
+        private static final Pattern MEMBER = Pattern.compile("[ \\t]*+((?=[^=]{1,256}=)[a-z0-9]" + CHARACTERS
+                + "(?:@[a-z]" + CHARACTERS + ")?=[ -~&&[^=]]{0,255}[!-~&&[^=]])?[ \\t]*+");
 
         private TraceStateGrammar() {}
 

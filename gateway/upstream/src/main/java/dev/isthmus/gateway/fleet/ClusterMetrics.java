@@ -337,7 +337,8 @@ final class ClusterMetrics implements AutoCloseable {
                         it -> it.failed(reason));
             }
             meters.add(Gauge.builder("isthmus.endpoint.connection.waiting", counts, ConnectionCounts::waiting)
-                    .description("Calls that wait for a connection, because it is being established or the pool is full")
+                    .description(
+                            "Calls that wait for a connection, because it is being established or the pool is full")
                     .tags(tags)::register);
             meters.add(FunctionTimer.builder(
                             "isthmus.endpoint.connection.wait",
@@ -350,7 +351,11 @@ final class ClusterMetrics implements AutoCloseable {
         }
 
         private void count(
-                ConnectionCounts counts, String name, String what, Tags labels, ToDoubleFunction<ConnectionCounts> value) {
+                ConnectionCounts counts,
+                String name,
+                String what,
+                Tags labels,
+                ToDoubleFunction<ConnectionCounts> value) {
             meters.add(FunctionCounter.builder("isthmus.endpoint.connections." + name, counts, value)
                     .description(what)
                     .tags(labels)::register);

@@ -267,7 +267,8 @@ final class Ejection {
             if (rules.deviations() == 0) {
                 return Double.POSITIVE_INFINITY;
             }
-            double mean = shares.stream().mapToDouble(ErrorShare::share).average().orElse(0);
+            double mean =
+                    shares.stream().mapToDouble(ErrorShare::share).average().orElse(0);
             double variance = shares.stream()
                     .mapToDouble(each -> (each.share() - mean) * (each.share() - mean))
                     .average()

@@ -34,11 +34,7 @@ record RetryPolicy(int retries, Set<RetryOn> on, double budget, int maxBody) {
     RetryOn reason(OipException failure, boolean elsewhere, RepeatSafety repeat) {
         RetryOn kind = elsewhere ? RetryOn.UNSENT : kind(failure);
         boolean idempotentLoss = repeat == RepeatSafety.ALWAYS && kind == RetryOn.LOST;
-        return kind != null
-                        && repeat != RepeatSafety.NEVER
-                        && (idempotentLoss || on.contains(kind))
-                ? kind
-                : null;
+        return kind != null && repeat != RepeatSafety.NEVER && (idempotentLoss || on.contains(kind)) ? kind : null;
     }
 
     static @Nullable RetryOn kind(OipException failure) {

@@ -282,8 +282,9 @@ public final class FairQueue<T> {
      * its last turn has passed. Confined to the lock of the queue.
      */
     private static final class WeightedTurns<M extends WeightedTurns.WeightedMember> {
-        private static final Comparator<WeightedMember> ORDER =
-                Comparator.<WeightedMember>comparingDouble(member -> member.end).thenComparingLong(member -> member.order);
+        private static final Comparator<WeightedMember> ORDER = Comparator.<WeightedMember>comparingDouble(
+                        member -> member.end)
+                .thenComparingLong(member -> member.order);
 
         private final TreeSet<M> members = new TreeSet<>(ORDER);
         private double clock;

@@ -423,7 +423,9 @@ final class GrpcConnectionPool {
             if (end.cause() instanceof OipException own) {
                 return own;
             }
-            return end.isPeerViolation() ? failures.protocolViolation(end.cause()) : failures.connectionClosed(end.cause());
+            return end.isPeerViolation()
+                    ? failures.protocolViolation(end.cause())
+                    : failures.connectionClosed(end.cause());
         }
 
         /**
@@ -434,7 +436,8 @@ final class GrpcConnectionPool {
             Http2Error code = Http2Error.valueOf(end.errorCode());
             return switch (code == null ? Http2Error.INTERNAL_ERROR : code) {
                 case NO_ERROR, CANCEL, REFUSED_STREAM -> failures.connectionClosed(end.cause());
-                case ENHANCE_YOUR_CALM -> failures.failure(ErrorCode.RESOURCE_EXHAUSTED, "refused the call", end.cause());
+                case ENHANCE_YOUR_CALM ->
+                    failures.failure(ErrorCode.RESOURCE_EXHAUSTED, "refused the call", end.cause());
                 default -> notGrpc(end.cause());
             };
         }

@@ -233,7 +233,8 @@ final class UnaryCall extends GrpcCall {
             } else {
                 boolean first = missing == length;
                 missing -= bytes;
-                call.write(first ? MessagePrefix.before(part, length, call.pool().allocator()) : part, false);
+                call.write(
+                        first ? MessagePrefix.before(part, length, call.pool().allocator()) : part, false);
             }
         }
 
@@ -250,7 +251,8 @@ final class UnaryCall extends GrpcCall {
         }
 
         private void lengthMismatch(String got) {
-            call.fail(new OipException(ErrorCode.INTERNAL, "a message of " + length + " bytes was announced, got " + got));
+            call.fail(new OipException(
+                    ErrorCode.INTERNAL, "a message of " + length + " bytes was announced, got " + got));
         }
 
         @Override

@@ -383,8 +383,9 @@ public final class LocalProcess implements AutoCloseable {
 
         /** The models that may be the cause: of the thread that crashed or, if it runs none, of all threads. */
         List<RunningModel> blamed(List<RunningModel> running) {
-            List<RunningModel> ofThread =
-                    running.stream().filter(each -> each.thread().equals(thread)).toList();
+            List<RunningModel> ofThread = running.stream()
+                    .filter(each -> each.thread().equals(thread))
+                    .toList();
             return ofThread.isEmpty() ? running : ofThread;
         }
 

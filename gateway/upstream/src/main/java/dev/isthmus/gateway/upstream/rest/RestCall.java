@@ -347,7 +347,8 @@ final class RestCall implements Subscription {
          * @param memory reserves memory for the buffered body
          * @param call selects the receiver of a body in parts
          */
-        ResponseCollector(UpstreamFailures failures, long maxBytes, MemoryBudget.MemoryReservation memory, RestCall call) {
+        ResponseCollector(
+                UpstreamFailures failures, long maxBytes, MemoryBudget.MemoryReservation memory, RestCall call) {
             this.failures = failures;
             this.call = call;
             this.maxBytes = maxBytes;
@@ -366,7 +367,8 @@ final class RestCall implements Subscription {
                 }
                 interim++;
                 if (interim > MAX_INTERIM) {
-                    throw failures.badResponse("sent more than " + MAX_INTERIM + " interim responses to a request", null);
+                    throw failures.badResponse(
+                            "sent more than " + MAX_INTERIM + " interim responses to a request", null);
                 }
                 informational = true;
                 return;

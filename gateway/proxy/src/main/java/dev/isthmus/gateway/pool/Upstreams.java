@@ -348,7 +348,7 @@ public final class Upstreams implements AutoCloseable {
     }
 
     /** The models whose readiness is checked on every server of an upstream: those configured by name. */
-    private static final class CheckedModels {
+    public static final class CheckedModels {
         private volatile Map<String, Set<ModelRef>> byUpstream = Map.of();
 
         /** The checked models, under their names on the upstream's servers. */

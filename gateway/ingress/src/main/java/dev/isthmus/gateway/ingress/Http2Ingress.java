@@ -16,6 +16,7 @@ import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.http2.StreamListener;
 import dev.isthmus.gateway.ingress.GrpcResponses.GrpcResponseFields;
+import dev.isthmus.gateway.ingress.Http2Head.Http2HeadCache;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
@@ -341,35 +342,6 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         @Override
         public void inNextTurn(Runnable task) {
             stream().inNextTurn(task);
-        }
-    }
-
-    /**
-     * The last heads of one connection. The connection returns the same object for a repeated field block, so its values
-     * are parsed once.
-     */
-    static final class Http2HeadCache {
-        /** Few clients alternate between more than this many distinct requests. */
-        private static final int MAX_CACHED = 4;
-
-        private final @Nullable Http2Head[] cached = new Http2Head[MAX_CACHED];
-        private final ClientConnection connection;
-        private int next;
-
-        Http2HeadCache(ClientConnection connection) {
-            this.connection = connection;
-        }
-
-        Http2Head of(Http2Headers headers) {
-            for (Http2Head each : cached) {
-                if (each != null && each.of(headers)) {
-                    return each;
-                }
-            }
-            Http2Head head = new Http2Head(headers, connection);
-            cached[next] = head;
-            next = (next + 1) % MAX_CACHED;
-            return head;
         }
     }
 

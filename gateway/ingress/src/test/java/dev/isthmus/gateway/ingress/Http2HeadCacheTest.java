@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ClientConnection;
-import dev.isthmus.gateway.ingress.Http2Ingress.Http2HeadCache;
+import dev.isthmus.gateway.ingress.Http2Head.Http2HeadCache;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;

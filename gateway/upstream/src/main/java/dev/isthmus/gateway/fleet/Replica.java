@@ -115,12 +115,8 @@ final class Replica {
     void readiness(ReplicaReadiness seen) {
         if (!seen.equals(readiness)) {
             readiness = seen;
-            eligibilityChanged();
+            changes.incrementAndGet();
         }
-    }
-
-    private void eligibilityChanged() {
-        changes.incrementAndGet();
     }
 
     /** Whether its metadata were requested since it was last away. */
@@ -179,7 +175,7 @@ final class Replica {
         boolean ejected = ejection.ejected(now);
         ejection.succeeded(now);
         if (ejected) {
-            eligibilityChanged();
+            changes.incrementAndGet();
         }
     }
 
@@ -216,7 +212,7 @@ final class Replica {
     /** It was ejected, and will slow-start. Returns the event to log. */
     private LoggingEventBuilder ejected() {
         slowStart.restart(ejection.until());
-        eligibilityChanged();
+        changes.incrementAndGet();
         return LOG.atWarn()
                 .addMarker(RepeatingLogEvent.MARKER)
                 .addKeyValue("upstream", server.name())
@@ -236,7 +232,7 @@ final class Replica {
         }
         ejection.lift(now);
         load.recovered();
-        eligibilityChanged();
+        changes.incrementAndGet();
     }
 
     /** The load of one server: our calls in flight, and the queue depth it reports. Thread-safe. */

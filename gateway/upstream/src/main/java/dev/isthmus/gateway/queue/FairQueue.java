@@ -310,10 +310,6 @@ public final class FairQueue<T> {
             return members;
         }
 
-        boolean isEmpty() {
-            return members.isEmpty();
-        }
-
         /** Adds one that is not a member. */
         void join(M member) {
             schedule(member);

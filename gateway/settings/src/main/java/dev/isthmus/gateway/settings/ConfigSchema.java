@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.settings;
 
+import static dev.isthmus.gateway.settings.ValueShapes.ordered;
+
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
@@ -107,33 +109,29 @@ public final class ConfigSchema {
             if (!required(settings).isEmpty()) {
                 then.put("required", List.of("settings"));
             }
-            Map<String, Object> rule = new LinkedHashMap<>();
-            rule.put("if", Map.of("properties", Map.of("name", Map.of("const", name))));
-            rule.put("then", then);
-            rules.add(rule);
+            rules.add(ordered("if", Map.of("properties", Map.of("name", Map.of("const", name))), "then", then));
         });
         return rules;
     }
 
     private Map<String, Object> defaults(DefaultsKey defaults, ConfigKey key) {
-        Map<String, Object> schema = new LinkedHashMap<>();
-        schema.put("description", defaults.doc());
+        Map<String, Object> schema = ordered("description", defaults.doc());
         schema.putAll(reference(key.sections()));
         return schema;
     }
 
     /** Without defaults, each section must have its required keys itself. */
     private static Map<String, Object> requiredWithout(DefaultsKey defaults, ConfigKey key) {
-        Map<String, Object> each = new LinkedHashMap<>();
-        each.put("type", "object");
-        each.put("required", required(key.sections()));
-        Map<String, Object> sections = new LinkedHashMap<>();
-        sections.put("description", "Without '" + defaults.value() + "' each has what is required.");
-        sections.put("additionalProperties", each);
-        Map<String, Object> rule = new LinkedHashMap<>();
-        rule.put("if", Map.of("not", Map.of("required", List.of(defaults.value()))));
-        rule.put("then", Map.of("properties", Map.of(key.name(), sections)));
-        return rule;
+        Map<String, Object> sections = ordered(
+                "description",
+                "Without '" + defaults.value() + "' each has what is required.",
+                "additionalProperties",
+                ordered("type", "object", "required", required(key.sections())));
+        return ordered(
+                "if",
+                Map.of("not", Map.of("required", List.of(defaults.value()))),
+                "then",
+                Map.of("properties", Map.of(key.name(), sections)));
     }
 
     private static List<String> required(Section section) {
@@ -160,9 +158,7 @@ public final class ConfigSchema {
             case Scalar scalar -> orReference(scalar.schema());
             case Choice choice -> orReference(Map.of("enum", words(choice)));
             case Items items -> {
-                Map<String, Object> schema = new LinkedHashMap<>();
-                schema.put("type", "array");
-                schema.put("items", of(items.item()));
+                Map<String, Object> schema = ordered("type", "array", "items", of(items.item()));
                 if (items.notEmpty()) {
                     schema.put("minItems", 1);
                 }
@@ -173,7 +169,7 @@ public final class ConfigSchema {
             case Section section ->
                 section.shortForm() == null
                         ? reference(section)
-                        : Map.of("anyOf", List.of(anyText(), reference(section)));
+                        : Map.of("anyOf", List.of(ValueShapes.ANY_TEXT, reference(section)));
         };
     }
 
@@ -182,26 +178,18 @@ public final class ConfigSchema {
         if ("\\S".equals(value.get("pattern"))) {
             return value;
         }
-        Map<String, Object> reference = new LinkedHashMap<>();
-        reference.put("type", "string");
-        reference.put("pattern", "\\$\\{");
-        definitions.put("reference", reference);
+        definitions.put("reference", ordered("type", "string", "pattern", "\\$\\{"));
         return Map.of("anyOf", List.of(value, Map.of("$ref", "#/$defs/reference")));
     }
 
-    private static Map<String, Object> anyText() {
-        Map<String, Object> schema = new LinkedHashMap<>();
-        schema.put("type", "string");
-        schema.put("pattern", "\\S");
-        return schema;
-    }
-
     private Map<String, Object> names(Names names) {
-        Map<String, Object> schema = new LinkedHashMap<>();
-        schema.put("type", List.of("object", "null"));
-        schema.put("propertyNames", Map.of("pattern", names.headers() ? "^" + ValueShapes.HEADER + "$" : "\\S"));
-        schema.put("additionalProperties", of(names.value()));
-        return schema;
+        return ordered(
+                "type",
+                List.of("object", "null"),
+                "propertyNames",
+                Map.of("pattern", names.headers() ? "^" + ValueShapes.HEADER + "$" : "\\S"),
+                "additionalProperties",
+                of(names.value()));
     }
 
     private Map<String, Object> reference(Section section) {

@@ -41,6 +41,7 @@ final class ValueShapes {
             "k8s:(" + LABEL + ")/(" + LABEL + ")(:([0-9][0-9-]*)?[a-z]([a-z0-9-]{0,61}[a-z0-9])?)?";
     private static final Pattern ENDPOINT = Pattern.compile(ADDRESS);
     private static final int MAX_PORT = 65_535;
+    static final Map<String, Object> ANY_TEXT = ordered("type", "string", "pattern", "\\S");
 
     private static final Scalar TEXT = scalar(
             "text",
@@ -122,10 +123,7 @@ final class ValueShapes {
         } else if (plain == Duration.class) {
             return duration(marks.isAnnotationPresent(OrZero.class));
         } else if (plain == Path.class) {
-            return scalar(
-                    "a path",
-                    ordered("type", "string", "pattern", "\\S"),
-                    text -> text.isBlank() ? null : Path.of(text));
+            return scalar("a path", ANY_TEXT, text -> text.isBlank() ? null : Path.of(text));
         } else if (plain == ServerAddress.class) {
             return SERVER;
         } else if (plain == Endpoint.class) {
@@ -293,7 +291,8 @@ final class ValueShapes {
         return "^(" + regex + ")$";
     }
 
-    private static Map<String, Object> ordered(Object... keywords) {
+    /** Keywords of a schema with their values, in this order. */
+    static Map<String, Object> ordered(Object... keywords) {
         Map<String, Object> ordered = new LinkedHashMap<>();
         for (int i = 0; i < keywords.length; i += 2) {
             ordered.put((String) keywords[i], keywords[i + 1]);

@@ -163,7 +163,7 @@ public final class ConfigurationPage {
         private void members(Map<?, ?> section, List<String> path, int depth) {
             section.forEach((key, value) -> {
                 String name = String.valueOf(key);
-                value(scalar(name) + ":", value, below(path, name), depth);
+                value(scalar(name) + ":", value, ConfigKeys.below(path, name), depth);
             });
         }
 
@@ -178,7 +178,7 @@ public final class ConfigurationPage {
                 when list.stream().anyMatch(Map.class::isInstance) -> {
                     line(name, path, depth);
                     for (int i = 0; i < list.size(); i++) {
-                        value("-", list.get(i), below(path, Integer.toString(i)), depth + 1);
+                        value("-", list.get(i), ConfigKeys.below(path, Integer.toString(i)), depth + 1);
                     }
                 }
                 case null, default -> line(name + " " + inline(value), path, depth);
@@ -209,12 +209,6 @@ public final class ConfigurationPage {
             return PLAIN.matcher(text).matches()
                     ? text
                     : '"' + text.replace("\\", "\\\\").replace("\"", "\\\"").replaceAll("\\p{Cntrl}", "?") + '"';
-        }
-
-        private static List<String> below(List<String> path, String key) {
-            List<String> longer = new ArrayList<>(path);
-            longer.add(key);
-            return List.copyOf(longer);
         }
     }
 }

@@ -49,7 +49,8 @@ public record ConfigKeys(Set<List<String>> paths) {
         }
     }
 
-    private static List<String> below(List<String> path, String key) {
+    /** The path of what is under a key of a section, or at an index of a list. */
+    public static List<String> below(List<String> path, String key) {
         List<String> longer = new ArrayList<>(path);
         longer.add(key);
         return List.copyOf(longer);

@@ -7,7 +7,6 @@ import dev.isthmus.gateway.settings.ValueShape.Items;
 import dev.isthmus.gateway.settings.ValueShape.Names;
 import dev.isthmus.gateway.settings.ValueShape.Scalar;
 import dev.isthmus.gateway.settings.ValueShape.Section;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,7 +39,7 @@ final class ReferencePaths {
         for (ConfigKey key : ConfigKey.of(section.getClass())) {
             Object value = key.value(section);
             if (value != null) {
-                value(key.shape(), value, positions.of(section, key.name()), below(path, key.name()));
+                value(key.shape(), value, positions.of(section, key.name()), ConfigKeys.below(path, key.name()));
             }
         }
     }
@@ -53,7 +52,10 @@ final class ReferencePaths {
             case Names names ->
                 ((Map<?, ?>) value)
                         .forEach((name, each) -> value(
-                                names.value(), each, positions.below(node, (String) name), below(path, (String) name)));
+                                names.value(),
+                                each,
+                                positions.below(node, (String) name),
+                                ConfigKeys.below(path, (String) name)));
             case Scalar scalar -> put(node, path, scalar.written(value));
             case Choice choice -> put(node, path, choice.written(value));
         }
@@ -64,7 +66,7 @@ final class ReferencePaths {
         List<Node> nodes = node instanceof SequenceNode sequence ? sequence.getValue() : List.of();
         if (items.item() instanceof Section) {
             for (int i = 0; i < parts.size(); i++) {
-                section((Record) parts.get(i), below(path, Integer.toString(i)));
+                section((Record) parts.get(i), ConfigKeys.below(path, Integer.toString(i)));
             }
             return;
         }
@@ -72,7 +74,10 @@ final class ReferencePaths {
         for (Node each : nodes) {
             for (int i = 0; i < parts.size(); i++) {
                 if (each instanceof ScalarNode scalar && reads(items.item(), scalar.getValue(), parts.get(i))) {
-                    put(each, below(path, Integer.toString(i)), items.item().written(parts.get(i)));
+                    put(
+                            each,
+                            ConfigKeys.below(path, Integer.toString(i)),
+                            items.item().written(parts.get(i)));
                 }
             }
         }
@@ -92,11 +97,5 @@ final class ReferencePaths {
         if (text != null) {
             found.put(path, new ValueReference(text, written));
         }
-    }
-
-    private static List<String> below(List<String> path, String key) {
-        List<String> longer = new ArrayList<>(path);
-        longer.add(key);
-        return List.copyOf(longer);
     }
 }

@@ -9,9 +9,6 @@ import java.util.Set;
 public record AccessConfig(
         @Doc("Rules that allow something, in any order.") @NotEmpty
         List<AccessRule> rules) {
-    public AccessConfig {
-        rules = List.copyOf(rules);
-    }
 
     /**
      * A rule.
@@ -32,11 +29,6 @@ public record AccessConfig(
             @Doc("Versions or labels as clients request them. Default: all, and requests without a version.")
             List<String> versions)
             implements CheckedSection {
-        public AccessRule {
-            may = Set.copyOf(may);
-            models = List.copyOf(models);
-            versions = List.copyOf(versions);
-        }
 
         @Override
         public void check(SectionCheck check) {
@@ -72,15 +64,6 @@ public record AccessConfig(
             @Doc("Listeners by name, or HOST:PORT of those without one.")
             List<String> listeners) {
         public static final Callers DEFAULT = DefaultValues.of(Callers.class);
-
-        public Callers {
-            names = List.copyOf(names);
-            groups = List.copyOf(groups);
-            claims = Map.copyOf(claims);
-            sans = List.copyOf(sans);
-            identifiedBy = Set.copyOf(identifiedBy);
-            listeners = List.copyOf(listeners);
-        }
 
         /** Whether a condition can only be fulfilled by callers that are identified. */
         boolean needIdentity() {

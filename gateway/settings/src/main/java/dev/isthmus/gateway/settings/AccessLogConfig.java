@@ -42,11 +42,6 @@ public record AccessLogConfig(
     /** Headers with credentials. */
     static final List<String> CREDENTIALS = List.of("authorization", "proxy-authorization", "cookie", "x-api-key");
 
-    public AccessLogConfig {
-        models = Map.copyOf(models);
-        headers = List.copyOf(headers);
-    }
-
     @Override
     public void check(SectionCheck check) {
         check.written("file", file);

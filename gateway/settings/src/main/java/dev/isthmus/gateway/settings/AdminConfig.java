@@ -57,11 +57,6 @@ public record AdminConfig(
         this(host, port, tokenFile, Map.of(), AdminSessionConfig.DEFAULT, null, allowedHosts, null, null, null);
     }
 
-    public AdminConfig {
-        tokens = Map.copyOf(tokens);
-        allowedHosts = List.copyOf(allowedHosts);
-    }
-
     @Override
     public void check(SectionCheck check) {
         if (check.valid() && !hasLogin() && !WebUrl.isLoopback(host)) {

@@ -99,11 +99,6 @@ public record AuthenticationConfig(
             implements CheckedSection {
         public static final JwtConfig DEFAULT = DefaultValues.of(JwtConfig.class);
 
-        public JwtConfig {
-            audiences = List.copyOf(audiences);
-            algorithms = Set.copyOf(algorithms);
-        }
-
         @Override
         public void check(SectionCheck check) {
             if (!check.valid()) {

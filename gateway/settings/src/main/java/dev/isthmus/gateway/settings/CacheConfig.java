@@ -66,11 +66,6 @@ public record CacheConfig(
             "tracestate",
             "transfer-encoding");
 
-    public CacheConfig {
-        parameters = List.copyOf(parameters);
-        headers = List.copyOf(headers);
-    }
-
     @Override
     public void check(SectionCheck check) {
         parts(check, "parameters", parameters, NO_PARAMETERS);

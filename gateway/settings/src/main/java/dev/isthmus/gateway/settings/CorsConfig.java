@@ -24,11 +24,6 @@ public record CorsConfig(
         @Doc("Whether pages may send cookies and client certificates. Not with the origin *.")
         boolean credentials)
         implements CheckedSection {
-    public CorsConfig {
-        origins = List.copyOf(origins);
-        headers = List.copyOf(headers);
-        exposedHeaders = List.copyOf(exposedHeaders);
-    }
 
     @Override
     public void check(SectionCheck check) {

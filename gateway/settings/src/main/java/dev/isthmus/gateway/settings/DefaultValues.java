@@ -7,13 +7,14 @@ import dev.isthmus.gateway.settings.ValueShape.Scalar;
 import dev.isthmus.gateway.settings.ValueShape.Section;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Makes sections with all defaults. */
+/** Makes sections with all defaults, and copies of sections with other values. */
 final class DefaultValues {
     private DefaultValues() {}
 
@@ -29,6 +30,36 @@ final class DefaultValues {
                         .filter(component -> component.getType() != ValueReferences.class)
                         .map(DefaultValues::value)
                         .toArray());
+    }
+
+    /**
+     * A copy of a section.
+     *
+     * @param changes the names of components, each followed by its other value
+     */
+    static <R extends Record> R with(R section, @Nullable Object... changes) {
+        Map<Object, @Nullable Object> others = new HashMap<>();
+        for (int i = 0; i < changes.length; i += 2) {
+            others.put(String.valueOf(changes[i]), changes[i + 1]);
+        }
+        @SuppressWarnings("unchecked") // a record's class has no subclass
+        Class<R> type = (Class<R>) section.getClass();
+        RecordComponent[] components = type.getRecordComponents();
+        @Nullable Object[] values = new @Nullable Object[components.length];
+        try {
+            for (int i = 0; i < values.length; i++) {
+                String name = components[i].getName();
+                values[i] = others.containsKey(name)
+                        ? others.remove(name)
+                        : components[i].getAccessor().invoke(section);
+            }
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("a section that cannot be read: " + type, e);
+        }
+        if (!others.isEmpty()) {
+            throw new IllegalArgumentException(type + " has no " + others.keySet());
+        }
+        return SectionReader.construct(type, values);
     }
 
     /** The default of one key. */

@@ -14,9 +14,6 @@ public record DiscoverConfig(
                 + "predictor an upstream. A model of this file with the same name or alias takes precedence.")
         List<KServeConfig> kserve)
         implements CheckedSection {
-    public DiscoverConfig {
-        kserve = List.copyOf(kserve);
-    }
 
     @Override
     public void check(SectionCheck check) {

@@ -91,16 +91,7 @@ public record GatewayConfig(
 
     /** The configuration used without a file: the embedded models, on loopback. */
     public static GatewayConfig embedded() {
-        return DEFAULT.with(
-                DEFAULT.listeners,
-                null,
-                DEFAULT.ramps,
-                null,
-                Map.of(),
-                Map.of(),
-                ValueReferences.NONE,
-                LocalConfig.EMBEDDED,
-                LOCAL);
+        return DefaultValues.with(DEFAULT, "local", LocalConfig.EMBEDDED, "defaultUpstream", LOCAL);
     }
 
     /** The whole configuration by key, including defaults, with references in place of the values that came from them. */
@@ -121,23 +112,31 @@ public record GatewayConfig(
     public GatewayConfig withListener(Listener other) {
         List<Listener> all = new ArrayList<>(listeners);
         all.set(0, other);
-        return with(all, admin, ramps, shared, upstreams, models, references, local, defaultUpstream);
+        return DefaultValues.with(this, "listeners", all);
     }
 
     /** A copy with another admin address. */
     public GatewayConfig withAdmin(@Nullable AdminConfig other) {
-        return with(listeners, other, ramps, shared, upstreams, models, references, local, defaultUpstream);
+        return DefaultValues.with(this, "admin", other);
     }
 
     /** A copy with the admin address, the settings of ramps, and of what gateways share, of another one. */
     public GatewayConfig withFixed(GatewayConfig other) {
-        ValueReferences all = references.withThose(other.references, Set.of("admin", "ramps", "shared"));
-        return with(listeners, other.admin, other.ramps, other.shared, upstreams, models, all, local, defaultUpstream);
+        return DefaultValues.with(
+                this,
+                "admin",
+                other.admin,
+                "ramps",
+                other.ramps,
+                "shared",
+                other.shared,
+                "references",
+                references.withThose(other.references, Set.of("admin", "ramps", "shared")));
     }
 
     /** A copy whose values came from these references. */
     GatewayConfig withReferences(ValueReferences other) {
-        return with(listeners, admin, ramps, shared, upstreams, models, other, local, defaultUpstream);
+        return DefaultValues.with(this, "references", other);
     }
 
     /** A copy with other upstreams and models, and the references that all values came from then. */
@@ -145,59 +144,13 @@ public record GatewayConfig(
             Map<String, UpstreamConfig> otherUpstreams,
             Map<String, ModelConfig> otherModels,
             ValueReferences otherReferences) {
-        return with(
-                listeners, admin, ramps, shared, otherUpstreams, otherModels, otherReferences, local, defaultUpstream);
-    }
-
-    private GatewayConfig with(
-            List<Listener> otherListeners,
-            @Nullable AdminConfig otherAdmin,
-            RampsConfig otherRamps,
-            @Nullable SharedConfig otherShared,
-            Map<String, UpstreamConfig> otherUpstreams,
-            Map<String, ModelConfig> otherModels,
-            ValueReferences otherReferences,
-            @Nullable LocalConfig otherLocal,
-            @Nullable String otherDefault) {
-        return new GatewayConfig(
-                otherListeners,
-                otherAdmin,
-                authentication,
-                access,
-                limits,
-                connections,
-                drain,
-                headers,
-                answers,
-                health,
-                validate,
-                otherRamps,
-                otherShared,
-                logging,
-                accessLog,
-                metrics,
-                kubernetes,
-                tracing,
-                payloadLog,
-                layers,
-                otherUpstreams,
-                discover,
-                otherLocal,
-                otherModels,
-                otherDefault,
-                otherReferences);
+        return DefaultValues.with(
+                this, "upstreams", otherUpstreams, "models", otherModels, "references", otherReferences);
     }
 
     /** A copy that keeps the state of ramps next to the configuration file, unless a state file is configured. */
     public GatewayConfig withStateBeside(Path file) {
-        if (ramps.stateFile() != null) {
-            return this;
-        }
-        String name = String.valueOf(file.getFileName());
-        int dot = name.lastIndexOf('.');
-        String stem = dot < 1 ? name : name.substring(0, dot);
-        RampsConfig beside = new RampsConfig(file.resolveSibling(stem + ".ramps.json"));
-        return with(listeners, admin, beside, shared, upstreams, models, references, local, defaultUpstream);
+        return ramps.stateFile() == null ? DefaultValues.with(this, "ramps", RampsConfig.beside(file)) : this;
     }
 
     /** Limits on client requests. */

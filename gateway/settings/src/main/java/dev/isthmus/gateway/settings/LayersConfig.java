@@ -20,10 +20,6 @@ public record LayersConfig(
         implements CheckedSection {
     public static final LayersConfig DEFAULT = DefaultValues.of(LayersConfig.class);
 
-    public LayersConfig {
-        add = List.copyOf(add);
-    }
-
     @Override
     public void check(SectionCheck check) {
         Set<String> names = new HashSet<>();

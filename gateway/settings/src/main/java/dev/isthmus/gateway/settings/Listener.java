@@ -41,10 +41,6 @@ public record Listener(
         implements CheckedSection {
     public static final Listener DEFAULT = DefaultValues.of(Listener.class);
 
-    public Listener {
-        trustedProxies = List.copyOf(trustedProxies);
-    }
-
     @Override
     public void check(SectionCheck check) {
         if (check.valid() && proxyProtocol && trustedProxies.isEmpty()) {
@@ -64,17 +60,18 @@ public record Listener(
 
     /** The Unix socket of one of the gateway's own processes, for it alone: nobody else has the path. */
     public static Listener unix(Path socket) {
-        return new Listener(
+        return DefaultValues.with(
+                DEFAULT,
+                "host",
                 socket.toAbsolutePath().toString(),
+                "port",
                 0,
+                "name",
                 GatewayConfig.LOCAL,
+                "access",
                 ListenerAccess.OPEN,
-                ManagementAccess.ALLOW,
-                List.of(),
-                false,
-                null,
-                false,
-                null);
+                "management",
+                ManagementAccess.ALLOW);
     }
 
     /** Whether it is a Unix socket, whose path is the host. */
@@ -102,8 +99,7 @@ public record Listener(
 
     /** A copy at another address. */
     public Listener at(String otherHost, int otherPort) {
-        return new Listener(
-                otherHost, otherPort, name, access, management, trustedProxies, proxyProtocol, tls, grpcWeb, cors);
+        return DefaultValues.with(this, "host", otherHost, "port", otherPort);
     }
 
     /** Whether both are the same address. */

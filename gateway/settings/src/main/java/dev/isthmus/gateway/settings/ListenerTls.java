@@ -23,10 +23,6 @@ public record ListenerTls(
         implements CheckedSection {
     public static final ListenerTls DEFAULT = DefaultValues.of(ListenerTls.class);
 
-    public ListenerTls {
-        certificates = List.copyOf(certificates);
-    }
-
     @Override
     public void check(SectionCheck check) {
         for (CertificateFiles files : certificates) {

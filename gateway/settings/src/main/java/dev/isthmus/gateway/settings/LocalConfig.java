@@ -47,10 +47,6 @@ public record LocalConfig(
     public static final LocalConfig DEFAULT = DefaultValues.of(LocalConfig.class);
     public static final LocalConfig EMBEDDED = of(null, true);
 
-    public LocalConfig {
-        load = List.copyOf(load);
-    }
-
     @Override
     public void check(SectionCheck check) {
         if (check.valid() && modelRepository == null && !embeddedModels) {
@@ -66,17 +62,7 @@ public record LocalConfig(
 
     /** Loads all models at start; all other settings have their defaults. */
     public static LocalConfig of(@Nullable Path modelRepository, boolean embeddedModels) {
-        return new LocalConfig(
-                modelRepository,
-                embeddedModels,
-                DEFAULT.threads,
-                DEFAULT.queueSize,
-                DEFAULT.modelControl,
-                DEFAULT.load,
-                DEFAULT.device,
-                DEFAULT.loadTimeout,
-                DEFAULT.timeout,
-                DEFAULT.process);
+        return DefaultValues.with(DEFAULT, "modelRepository", modelRepository, "embeddedModels", embeddedModels);
     }
 
     /** Where models run. */

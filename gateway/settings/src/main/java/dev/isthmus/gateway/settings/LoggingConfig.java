@@ -25,10 +25,6 @@ public record LoggingConfig(
         JSON
     }
 
-    public LoggingConfig {
-        levels = Map.copyOf(levels);
-    }
-
     @Override
     public void check(SectionCheck check) {
         new TreeSet<>(levels.keySet())

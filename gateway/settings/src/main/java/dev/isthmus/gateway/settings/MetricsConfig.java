@@ -46,10 +46,6 @@ public record MetricsConfig(
             @Nullable
             Path ca)
             implements CollectorSection {
-        public OtlpConfig {
-            resource = Map.copyOf(resource);
-            headerFiles = Map.copyOf(headerFiles);
-        }
 
         @Override
         public String usualPath() {

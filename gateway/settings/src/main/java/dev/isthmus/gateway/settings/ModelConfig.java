@@ -70,15 +70,6 @@ public record ModelConfig(
     /** All defaults. */
     public static final ModelConfig DEFAULT = DefaultValues.of(ModelConfig.class);
 
-    public ModelConfig {
-        targets = List.copyOf(targets);
-        aliases = List.copyOf(aliases);
-        versions = Map.copyOf(versions);
-        rules = List.copyOf(rules);
-        shadow = List.copyOf(shadow);
-        rates = List.copyOf(rates);
-    }
-
     @Override
     public void check(SectionCheck check) {
         new ModelConfigChecks(this, check).run();
@@ -86,36 +77,12 @@ public record ModelConfig(
 
     /** A model that is routed to one upstream under its own name. */
     public static ModelConfig of(String upstream) {
-        return new ModelConfig(upstream, List.of());
+        return DefaultValues.with(DEFAULT, "upstream", upstream);
     }
 
     /** A model that is routed to several targets. */
     public static ModelConfig of(List<TargetConfig> targets) {
-        return new ModelConfig(null, targets);
-    }
-
-    private ModelConfig(@Nullable String upstream, List<TargetConfig> targets) {
-        this(
-                upstream,
-                null,
-                null,
-                targets,
-                List.of(),
-                Map.of(),
-                null,
-                DEFAULT.explicitVersion,
-                List.of(),
-                null,
-                List.of(),
-                null,
-                null,
-                List.of(),
-                null,
-                null,
-                null,
-                null,
-                null,
-                true);
+        return DefaultValues.with(DEFAULT, "targets", targets);
     }
 
     /** The targets, including the single target of a model with {@code upstream}. */
@@ -153,12 +120,7 @@ public record ModelConfig(
             @Doc("Values by request parameter, in the same form.")
             Map<String, String> parameters,
 
-            @Doc("The name of a target.") @Required String target) {
-        public RuleConfig {
-            headers = Map.copyOf(headers);
-            parameters = Map.copyOf(parameters);
-        }
-    }
+            @Doc("The name of a target.") @Required String target) {}
 
     /** A value of a request, from either a header or a parameter. */
     @Doc("A header or a request parameter.")
@@ -237,10 +199,6 @@ public record ModelConfig(
             @Range(max = 1_000_000_000)
             Double maxDifference) {
         public static final RampConfig DEFAULT = DefaultValues.of(RampConfig.class);
-
-        public RampConfig {
-            steps = List.copyOf(steps);
-        }
     }
 
     /** The target of calls that the other targets cannot serve. */

@@ -60,11 +60,6 @@ public record OidcConfig(
     /** A scope-token (RFC 6749, 3.3). */
     private static final Pattern SCOPE = Pattern.compile("[!#-\\[\\]-~]+");
 
-    public OidcConfig {
-        scopes = List.copyOf(scopes);
-        roles = Map.copyOf(roles);
-    }
-
     @Override
     public void check(SectionCheck check) {
         check.expect(

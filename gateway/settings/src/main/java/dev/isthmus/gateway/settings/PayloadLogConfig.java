@@ -71,10 +71,6 @@ public record PayloadLogConfig(
     /** Written as JSON, a tensor takes up to twelve times its size of heap for a while. */
     private static final int MAX_JSON = 16 << 20;
 
-    public PayloadLogConfig {
-        models = Map.copyOf(models);
-    }
-
     @Override
     public void check(SectionCheck check) {
         if (check.valid()) {
@@ -128,11 +124,6 @@ public record PayloadLogConfig(
             @Doc("Parameters of requests, responses and tensors, and members of parameters that are objects.")
             Set<String> parameters) {
         public static final OmittedPayload DEFAULT = DefaultValues.of(OmittedPayload.class);
-
-        public OmittedPayload {
-            tensors = Set.copyOf(tensors);
-            parameters = Set.copyOf(parameters);
-        }
     }
 
     /** The events that are logged. */

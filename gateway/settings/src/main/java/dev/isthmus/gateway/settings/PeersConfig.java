@@ -43,10 +43,6 @@ public record PeersConfig(
         implements CheckedSection {
     private static final Duration MOST_TIMEOUT = Duration.ofSeconds(10);
 
-    public PeersConfig {
-        endpoints = List.copyOf(endpoints);
-    }
-
     @Override
     public void check(SectionCheck check) {
         check.secret("token_file", tokenFile);

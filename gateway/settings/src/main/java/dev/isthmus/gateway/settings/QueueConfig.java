@@ -49,12 +49,6 @@ public record QueueConfig(
     private static final double MAX_RESERVED = 0.5;
     private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
 
-    public QueueConfig {
-        weights = Map.copyOf(weights);
-        groupWeights = Map.copyOf(groupWeights);
-        shares = Map.copyOf(shares);
-    }
-
     @Override
     public void check(SectionCheck check) {
         if (check.valid("max_waiting", "max_waiting_per_caller")) {

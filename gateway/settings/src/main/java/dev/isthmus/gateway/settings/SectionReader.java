@@ -256,7 +256,7 @@ final class SectionReader {
                 values.put(names.headers() ? key.toLowerCase(Locale.ROOT) : key, value);
             }
         });
-        return values;
+        return Map.copyOf(values);
     }
 
     static String child(String parent, String name) {

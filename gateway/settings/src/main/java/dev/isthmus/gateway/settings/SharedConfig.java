@@ -68,10 +68,6 @@ public record SharedConfig(
     private static final Duration LONGEST_RESPONSE = Duration.ofSeconds(10);
     private static final Duration LONGEST_RECOVERY = Duration.ofMinutes(1);
 
-    public SharedConfig {
-        cluster = List.copyOf(cluster);
-    }
-
     @Override
     public void check(SectionCheck check) {
         boolean known = hasServers(check);
@@ -182,9 +178,6 @@ public record SharedConfig(
             @Nullable
             Path passwordFile)
             implements CheckedSection {
-        public SentinelConfig {
-            endpoints = List.copyOf(endpoints);
-        }
 
         @Override
         public void check(SectionCheck check) {

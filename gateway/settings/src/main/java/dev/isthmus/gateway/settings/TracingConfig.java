@@ -46,11 +46,6 @@ public record TracingConfig(
         implements CollectorSection {
     public static final TracingConfig DEFAULT = DefaultValues.of(TracingConfig.class);
 
-    public TracingConfig {
-        resource = Map.copyOf(resource);
-        headerFiles = Map.copyOf(headerFiles);
-    }
-
     @Override
     public String usualPath() {
         return "/v1/traces";

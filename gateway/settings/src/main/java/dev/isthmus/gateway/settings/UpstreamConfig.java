@@ -67,10 +67,6 @@ public record UpstreamConfig(
     /** All defaults; without endpoints. */
     public static final UpstreamConfig DEFAULT = DefaultValues.of(UpstreamConfig.class);
 
-    public UpstreamConfig {
-        endpoints = List.copyOf(endpoints);
-    }
-
     @Override
     public void check(SectionCheck check) {
         check.unique("endpoints", endpoints, "endpoint");
@@ -116,28 +112,8 @@ public record UpstreamConfig(
     /** A copy for other servers. */
     public UpstreamConfig to(
             UpstreamProtocol otherProtocol, List<ServerAddress> otherEndpoints, boolean discoversModels) {
-        return new UpstreamConfig(
-                otherProtocol,
-                otherEndpoints,
-                dnsRefresh,
-                binaryTensorData,
-                dialect,
-                sharedMemory,
-                connectTimeout,
-                timeout,
-                tryTimeout,
-                maxRequests,
-                discoversModels,
-                tls,
-                adaptiveConcurrency,
-                hedging,
-                queue,
-                balance,
-                checks,
-                outliers,
-                retry,
-                breaker,
-                http2Abuse);
+        return DefaultValues.with(
+                this, "protocol", otherProtocol, "endpoints", otherEndpoints, "discover", discoversModels);
     }
 
     /** Load balancing policies. */
@@ -270,10 +246,6 @@ public record UpstreamConfig(
             int maxBody)
             implements CheckedSection {
         public static final Retry DEFAULT = DefaultValues.of(Retry.class);
-
-        public Retry {
-            on = Set.copyOf(on);
-        }
 
         @Override
         public void check(SectionCheck check) {

@@ -14,6 +14,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * The last changes, and a line in the process log for each. Those of callers, and what was refused, are kept apart from
@@ -24,6 +25,9 @@ public final class AuditLog {
     public static final int MOST = 1000;
 
     private static final Logger LOG = LoggerFactory.getLogger(AuditLog.class);
+
+    private static final List<String> LOGGED =
+            List.of("by", "who", "role", "issuer", "from", "action", "subject", "before", "after", "failure");
 
     private final InstantSource clock;
     /** What operators and the process have done, the oldest first. Guarded by this. */
@@ -61,25 +65,19 @@ public final class AuditLog {
     /** Keeps and logs a change. */
     public void record(AuditActor actor, AuditedChange change) {
         boolean succeeded = change.failure().isEmpty();
+        Entry entry;
         synchronized (this) {
             Deque<Entry> entries = succeeded && actor.kind() != ActorKind.CALLER ? done : others;
             if (entries.size() == MOST) {
                 entries.removeFirst();
             }
-            entries.addLast(new Entry(++numbers, clock.instant(), actor, change));
+            entry = new Entry(++numbers, clock.instant(), actor, change);
+            entries.addLast(entry);
         }
-        LOG.atInfo()
-                .addKeyValue("by", actor.kind().label())
-                .addKeyValue("who", actor.name())
-                .addKeyValue("role", actor.role())
-                .addKeyValue("issuer", actor.issuer())
-                .addKeyValue("from", actor.origin())
-                .addKeyValue("action", change.action())
-                .addKeyValue("subject", change.subject())
-                .addKeyValue("before", change.before())
-                .addKeyValue("after", change.after())
-                .addKeyValue("failure", change.failure())
-                .log(succeeded ? "audit: {}" : "audit: not done: {}", change.action());
+        Map<String, Object> said = entry.document();
+        LoggingEventBuilder event = LOG.atInfo();
+        LOGGED.forEach(key -> event.addKeyValue(key, said.get(key)));
+        event.log(succeeded ? "audit: {}" : "audit: not done: {}", change.action());
     }
 
     /**

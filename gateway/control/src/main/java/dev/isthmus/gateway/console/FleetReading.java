@@ -211,6 +211,11 @@ public record FleetReading(
     }
 
     /** As {@link #model}. */
+    CallTotals target(SubjectKey target, FleetReading before) {
+        return targets.getOrDefault(target, new CallTotals()).grownSince(before.targets.get(target));
+    }
+
+    /** As {@link #model}. */
     public CallTotals caller(String caller, FleetReading before) {
         return callers.getOrDefault(caller, new CallTotals()).grownSince(before.callers.get(caller));
     }

@@ -141,11 +141,7 @@ final class ModelsDocument {
 
     /** What was counted since the earlier reading. */
     private long recent(ListedModel model, ToLongFunction<CallTotals> count) {
-        CallTotals after = now.models().get(model.name());
-        CallTotals earlier = before == null ? null : before.models().get(model.name());
-        return after == null || before == null
-                ? 0
-                : count.applyAsLong(after) - (earlier == null ? 0 : count.applyAsLong(earlier));
+        return before == null ? 0 : count.applyAsLong(now.model(model.name(), before));
     }
 
     private Map<String, @Nullable Object> model(ListedModel model, List<IndexEntry> versions) {
@@ -191,8 +187,9 @@ final class ModelsDocument {
         } catch (OipException noDefaultVersion) {
             shares = Map.of();
         }
-        Map<String, Long> calls = calls(route);
-        long all = calls.values().stream().mapToLong(Long::longValue).sum();
+        long all = route.config().allTargets().stream()
+                .mapToLong(target -> calls(route, target))
+                .sum();
         List<Map<String, Object>> targets = new ArrayList<>();
         for (TargetConfig target : route.config().allTargets()) {
             Map<String, @Nullable Object> document = new LinkedHashMap<>();
@@ -201,7 +198,7 @@ final class ModelsDocument {
             document.put("model", Objects.requireNonNullElse(target.model(), ""));
             document.put("version", Objects.requireNonNullElse(target.version(), ""));
             document.put("share", TrafficFigures.rounded(route.split().share(target.label())));
-            long own = Objects.requireNonNullElse(calls.get(target.label()), 0L);
+            long own = calls(route, target);
             document.put("calls", own);
             document.put("real_share", all == 0 ? null : TrafficFigures.rounded((double) own / all));
             TargetShare share = shares.get(target.label());
@@ -211,21 +208,10 @@ final class ModelsDocument {
         return targets;
     }
 
-    /** The calls of each target since the earlier reading. */
-    private Map<String, Long> calls(Route route) {
-        Map<String, Long> calls = new LinkedHashMap<>();
-        for (TargetConfig target : route.config().allTargets()) {
-            SubjectKey key = new SubjectKey(route.key(), target.label());
-            long after = calls(now, key);
-            long earlier = before == null ? after : calls(before, key);
-            calls.put(target.label(), Math.max(0, after - earlier));
-        }
-        return calls;
-    }
-
-    private static long calls(FleetReading reading, SubjectKey target) {
-        CallTotals calls = reading.targets().get(target);
-        return calls == null ? 0 : calls.calls();
+    /** The calls of a target since the earlier reading. */
+    private long calls(Route route, TargetConfig target) {
+        SubjectKey key = new SubjectKey(route.key(), target.label());
+        return before == null ? 0 : now.target(key, before).calls();
     }
 
     private List<Map<String, Object>> replicas(Target target) {

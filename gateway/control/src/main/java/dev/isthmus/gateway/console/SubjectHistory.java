@@ -211,8 +211,7 @@ final class SubjectHistory {
             List<RatedSubject> busiest = new ArrayList<>();
             now.forEach((key, totals) -> {
                 if (!tracked.containsKey(key)) {
-                    CallTotals earlier = then.get(key);
-                    long calls = totals.calls() - (earlier == null ? 0 : earlier.calls());
+                    long calls = totals.grownSince(then.get(key)).calls();
                     if (calls > 0 && seconds > 0) {
                         busiest.add(new RatedSubject(key, calls / seconds));
                     }
@@ -284,11 +283,6 @@ final class SubjectHistory {
                 float[] values = new float[slots * kind.figures().size()];
                 Arrays.fill(values, Float.NaN);
                 return values;
-            }
-
-            /** How many bytes the values of a subject take. */
-            static int bytes(SubjectKind kind, int recentSlots, int minuteSlots) {
-                return (recentSlots + minuteSlots) * kind.figures().size() * Float.BYTES;
             }
 
             /** The calls since the last reading; null is a subject without meters. */

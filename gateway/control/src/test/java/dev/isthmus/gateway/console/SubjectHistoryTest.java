@@ -3,7 +3,6 @@ package dev.isthmus.gateway.console;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.console.SubjectHistory.SubjectGroup;
-import dev.isthmus.gateway.console.SubjectHistory.SubjectGroup.SubjectSeries;
 import dev.isthmus.gateway.console.SubjectHistory.SubjectKind;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
@@ -237,7 +236,9 @@ class SubjectHistoryTest {
     void memory_isBounded() {
         long bytes = Arrays.stream(SubjectKind.values())
                 .mapToLong(kind -> (SubjectGroup.MOST + 1L)
-                        * SubjectSeries.bytes(kind, SubjectHistory.RECENT_SLOTS, TrafficHistory.MOST_MINUTES))
+                        * (SubjectHistory.RECENT_SLOTS + TrafficHistory.MOST_MINUTES)
+                        * kind.figures().size()
+                        * Float.BYTES)
                 .sum();
         assertThat(bytes).isEqualTo(2_019_600);
     }

@@ -1,10 +1,18 @@
 package dev.isthmus.gateway.admin;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.module.SimpleModule;
+import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
+import com.fasterxml.jackson.databind.ser.std.ToStringSerializerBase;
 import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
+import dev.isthmus.gateway.net.Labelled;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +31,27 @@ public record AdminResponse(
         Map<String, String> headers,
         @Nullable Path file,
         @Nullable AuditedChange change) {
-    private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+    private static final ObjectMapper JSON = JsonMapper.builder()
+            .enable(SerializationFeature.INDENT_OUTPUT)
+            .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+            .addModule(new SimpleModule()
+                    .addSerializer(Instant.class, ToStringSerializer.instance)
+                    .addSerializer(Labelled.class, new LabelSerializer()))
+            .build();
+
+    /** Writes constants as operators read them. */
+    private static final class LabelSerializer extends ToStringSerializerBase {
+        private static final long serialVersionUID = 1L;
+
+        LabelSerializer() {
+            super(Labelled.class);
+        }
+
+        @Override
+        public String valueToString(Object constant) {
+            return ((Labelled) constant).label();
+        }
+    }
 
     public AdminResponse {
         headers = Map.copyOf(headers);
@@ -53,6 +81,11 @@ public record AdminResponse(
     /** A file, which is deleted when it was sent or could not be. */
     public static AdminResponse temporaryFile(String contentType, Path file) {
         return new AdminResponse(200, contentType, "", Map.of(), file, null);
+    }
+
+    /** The components of a record as members of a document. */
+    public static Map<String, @Nullable Object> members(Record part) {
+        return JSON.convertValue(part, new TypeReference<>() {});
     }
 
     /** A JSON document of maps, lists, strings, numbers, booleans and Jackson nodes. */

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.diagnosis;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.Operation;
@@ -7,7 +9,6 @@ import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import java.time.Instant;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -18,11 +19,13 @@ import org.jspecify.annotations.Nullable;
  * What operators see of a call that has ended: nothing of its headers or tensors.
  *
  * @param number increases from call to call
- * @param model as the client named it; null if it named none
- * @param served as the server knows it; null if it was sent to none
+ * @param model as the client named it; empty if it named none; as its version
+ * @param servedModel as the server knows it; empty if it was sent to none; as its version
  * @param caller the name of who called; empty if that is not known
- * @param code null if it succeeded
+ * @param code OK if it succeeded
+ * @param requestMs how long a phase took; null for one that was not reached; as the others
  */
+@JsonInclude(JsonInclude.Include.NON_NULL)
 public record EndedCall(
         long number,
         Instant time,
@@ -30,25 +33,29 @@ public record EndedCall(
         String operation,
         String listener,
         String caller,
-        @Nullable ModelRef model,
+        String model,
+        String version,
         String route,
         String target,
         String upstream,
-        @Nullable ModelRef served,
+        String servedModel,
+        String servedVersion,
         String server,
         int attempts,
         List<String> retries,
-        @Nullable ErrorCode code,
+        String code,
+        int status,
         String reason,
         String requestId,
-        @Nullable String traceId,
+        String traceId,
         long requestBytes,
         long responseBytes,
-        PhaseNanos phases) {
+        @Nullable Double requestMs,
+        @Nullable Double upstreamMs,
+        @Nullable Double responseMs,
+        @Nullable Double durationMs) {
     private static final int MAX_TEXT = 500;
-
-    /** How long the phases of the call took; negative for one that was not reached. */
-    public record PhaseNanos(long request, long upstream, long response, long total) {}
+    private static final ModelRef NO_MODEL = ModelRef.of("");
 
     public EndedCall {
         retries = List.copyOf(retries);
@@ -58,6 +65,10 @@ public record EndedCall(
     public static EndedCall of(long number, Instant time, CallContext call) {
         ClientProtocol protocol = call.protocol();
         Operation operation = call.operation();
+        ModelRef requested = operation == null ? null : operation.requestedModel();
+        ModelRef model = Objects.requireNonNullElse(requested, NO_MODEL);
+        ModelRef served = Objects.requireNonNullElse(call.served(), NO_MODEL);
+        ErrorCode code = call.code();
         return new EndedCall(
                 number,
                 time,
@@ -65,63 +76,38 @@ public record EndedCall(
                 OperationKind.of(operation).label(),
                 call.listener(),
                 call.principal().name(),
-                operation == null ? null : operation.requestedModel(),
+                cut(model.name()),
+                cut(model.version()),
                 call.route(),
                 call.target(),
                 call.upstream(),
-                call.served(),
+                served.name(),
+                served.version(),
                 call.server(),
                 call.attempts(),
                 call.retries(),
-                call.code(),
+                code == null ? "OK" : code.name(),
+                code == null ? 200 : code.httpStatus(),
                 cut(call.reason()),
                 cut(call.requestId()),
-                call.traceId(),
+                Objects.requireNonNullElse(call.traceId(), ""),
                 call.requestBytes(),
                 call.responseBytes(),
-                new PhaseNanos(
-                        call.requestNanos(), call.upstreamNanos(), call.responseWriteNanos(), call.totalNanos()));
+                millis(call.requestNanos()),
+                millis(call.upstreamNanos()),
+                millis(call.responseWriteNanos()),
+                millis(call.totalNanos()));
     }
 
     private static String cut(String text) {
         return text.length() > MAX_TEXT ? text.substring(0, MAX_TEXT) : text;
     }
 
-    public Map<String, Object> document() {
-        Map<String, Object> document = new LinkedHashMap<>();
-        document.put("number", number);
-        document.put("time", time.toString());
-        document.put("protocol", protocol);
-        document.put("operation", operation);
-        document.put("listener", listener);
-        document.put("caller", caller);
-        document.put("model", model == null ? "" : cut(model.name()));
-        document.put("version", model == null ? "" : cut(model.version()));
-        document.put("route", route);
-        document.put("target", target);
-        document.put("upstream", upstream);
-        document.put("served_model", served == null ? "" : served.name());
-        document.put("served_version", served == null ? "" : served.version());
-        document.put("server", server);
-        document.put("attempts", attempts);
-        document.put("retries", retries);
-        document.put("code", code == null ? "OK" : code.name());
-        document.put("status", code == null ? 200 : code.httpStatus());
-        document.put("reason", reason);
-        document.put("request_id", requestId);
-        document.put("trace_id", Objects.requireNonNullElse(traceId, ""));
-        document.put("request_bytes", requestBytes);
-        document.put("response_bytes", responseBytes);
-        put(document, "request_ms", phases.request());
-        put(document, "upstream_ms", phases.upstream());
-        put(document, "response_ms", phases.response());
-        put(document, "duration_ms", phases.total());
-        return document;
+    private static @Nullable Double millis(long nanos) {
+        return nanos < 0 ? null : (Double) (nanos / (double) TimeUnit.MILLISECONDS.toNanos(1));
     }
 
-    private static void put(Map<String, Object> document, String name, long nanos) {
-        if (nanos >= 0) {
-            document.put(name, nanos / (double) TimeUnit.MILLISECONDS.toNanos(1));
-        }
+    public Map<String, @Nullable Object> document() {
+        return AdminResponse.members(this);
     }
 }

@@ -19,14 +19,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.LongSupplier;
+import java.util.function.ToLongFunction;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -138,14 +139,9 @@ public final class LiveCalls {
         views.values().removeIf(view -> view.expired(now));
     }
 
-    /** The call with this request id, if a page shows it; null otherwise. */
-    @Nullable
-    EndedCall find(String requestId) {
-        return views.values().stream()
-                .map(view -> view.find(requestId))
-                .filter(Objects::nonNull)
-                .findFirst()
-                .orElse(null);
+    /** All that pages show. */
+    Stream<EndedCall> calls() {
+        return views.values().stream().flatMap(view -> view.after(0).stream());
     }
 
     /** The number of views, those that have expired and were not removed yet included. */
@@ -196,15 +192,10 @@ public final class LiveCalls {
             }
         }
 
-        /** The call with this request id; null if it is not kept. */
-        @Nullable
-        EndedCall find(String requestId) {
+        private List<EndedCall> after(long number) {
             List<EndedCall> calls = new ArrayList<>();
-            rings.values().forEach(ring -> ring.copyTo(calls, 0));
-            return calls.stream()
-                    .filter(each -> each.requestId().equals(requestId))
-                    .findFirst()
-                    .orElse(null);
+            rings.values().forEach(ring -> ring.copyTo(calls, number));
+            return calls;
         }
 
         /**
@@ -213,23 +204,20 @@ public final class LiveCalls {
          * @param after 0 for all that are left
          */
         Map<String, Object> document(long after) {
-            List<EndedCall> calls = new ArrayList<>();
-            long seen = 0;
-            long kept = 0;
-            for (CallRing ring : rings.values()) {
-                seen += ring.seen();
-                kept += ring.kept();
-                ring.copyTo(calls, after);
-            }
+            List<EndedCall> calls = after(after);
             calls.sort(Comparator.comparingLong(EndedCall::number).reversed());
             Map<String, Object> document = new LinkedHashMap<>();
             document.put("last_number", numbers.get());
-            document.put("matching_calls", seen);
-            document.put("kept_calls", kept);
+            document.put("matching_calls", sum(CallRing::seen));
+            document.put("kept_calls", sum(CallRing::kept));
             document.put(
                     "calls",
                     calls.stream().limit(MAX_CALLS).map(EndedCall::document).toList());
             return document;
+        }
+
+        private long sum(ToLongFunction<CallRing> count) {
+            return rings.values().stream().mapToLong(count).sum();
         }
 
         /**

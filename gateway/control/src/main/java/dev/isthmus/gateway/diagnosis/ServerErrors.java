@@ -16,9 +16,8 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Stream;
 
 /**
  * The last errors of each server: calls that were sent to it, or to an upstream that had none to send them to, and
@@ -45,11 +44,11 @@ public final class ServerErrors {
     private static Map<String, Object> document(EndedCall call) {
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("time", call.time().toString());
-        document.put("code", call.code() == null ? "" : call.code().name());
+        document.put("code", call.code());
         document.put("text", call.reason());
         document.put("request_id", call.requestId());
         document.put("route", call.route());
-        document.put("model", call.served() == null ? "" : call.served().name());
+        document.put("model", call.servedModel());
         document.put("attempts", call.attempts());
         return document;
     }
@@ -67,11 +66,8 @@ public final class ServerErrors {
             }
         }
 
-        synchronized @Nullable EndedCall find(String requestId) {
-            return last.stream()
-                    .filter(each -> each.requestId().equals(requestId))
-                    .findFirst()
-                    .orElse(null);
+        synchronized Stream<EndedCall> all() {
+            return List.copyOf(last).stream();
         }
 
         synchronized Instant newest() {
@@ -105,14 +101,9 @@ public final class ServerErrors {
         errors.add(failed);
     }
 
-    /** The call with this request id; null if it is not kept. */
-    @Nullable
-    EndedCall find(String requestId) {
-        return servers.values().stream()
-                .map(each -> each.find(requestId))
-                .filter(Objects::nonNull)
-                .findFirst()
-                .orElse(null);
+    /** All that are kept. */
+    private Stream<EndedCall> calls() {
+        return servers.values().stream().flatMap(LastErrors::all);
     }
 
     private void forgetOldest() {
@@ -151,14 +142,14 @@ public final class ServerErrors {
         private AdminResponse show(AdminRequest request) {
             AdminQuery.of(request);
             String id = request.tail();
-            EndedCall failed = errors.find(id);
-            EndedCall call = failed == null ? live.find(id) : failed;
-            return call == null
-                    ? AdminResponse.error(
+            return Stream.concat(errors.calls(), live.calls())
+                    .filter(each -> each.requestId().equals(id))
+                    .findFirst()
+                    .map(call -> AdminResponse.json(200, call.document()))
+                    .orElseGet(() -> AdminResponse.error(
                             404,
                             "the call '" + id + "' is not kept: those are the last " + ServerErrors.ERRORS_OF_SERVER
-                                    + " failed calls of each server, and the calls that a page Live shows now")
-                    : AdminResponse.json(200, call.document());
+                                    + " failed calls of each server, and the calls that a page Live shows now"));
         }
     }
 }

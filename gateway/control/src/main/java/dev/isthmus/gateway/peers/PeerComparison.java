@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.peers;
 
-import com.fasterxml.jackson.core.type.TypeReference;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.peers.PeerClient.PeerAnswer;
 import dev.isthmus.gateway.peers.PeerPages.PeerFindings;
 import dev.isthmus.gateway.peers.PeerPages.PeerRound;
@@ -25,8 +24,6 @@ import org.jspecify.annotations.Nullable;
  * one that a gateway has loaded or started with last.
  */
 final class PeerComparison {
-    private static final ObjectMapper JSON = new ObjectMapper();
-
     private final PeerRound round;
     private final boolean tls;
     private final List<ReachedGateway> reached;
@@ -148,7 +145,7 @@ final class PeerComparison {
         document.put("differs_in", differences(summary));
         document.put("ready", summary.ready());
         document.put("state", summary.state());
-        document.putAll(members(summary.traffic()));
+        document.putAll(AdminResponse.members(summary.traffic()));
         document.put("problems", summary.problems());
     }
 
@@ -159,7 +156,7 @@ final class PeerComparison {
             gateway.summary().ramps().forEach(ramp -> {
                 Map<String, Object> one = new LinkedHashMap<>();
                 one.put("gateway", gateway.answer().name());
-                one.putAll(members(ramp));
+                one.putAll(AdminResponse.members(ramp));
                 byModel.computeIfAbsent(ramp.model(), none -> new ArrayList<>()).add(one);
             });
         }
@@ -180,10 +177,6 @@ final class PeerComparison {
         document.put("differs", steps > 1);
         document.put("gateways", gateways);
         return document;
-    }
-
-    private static Map<String, Object> members(Object part) {
-        return JSON.convertValue(part, new TypeReference<>() {});
     }
 
     /** The models with the most calls at all gateways together. */

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.problems;
 
+import dev.isthmus.gateway.admin.AdminResponse;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.Comparator;
@@ -83,17 +84,6 @@ record GatewayProblem(
     }
 
     Map<String, @Nullable Object> document() {
-        Map<String, @Nullable Object> document = new LinkedHashMap<>();
-        document.put("kind", kind.label());
-        document.put("severity", severity.label());
-        document.put("subject", subject);
-        document.put("since", since == null ? null : since.toString());
-        document.put("share", share);
-        document.put("text", text);
-        document.put("cause", cause);
-        document.put("next_step", nextStep);
-        document.put("command", command);
-        document.put("page", page);
-        return document;
+        return AdminResponse.members(this);
     }
 }

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.console.FleetReading;
 import dev.isthmus.gateway.console.SubjectKey;
 import dev.isthmus.gateway.console.TrafficHistory;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.net.Labelled;
 import dev.isthmus.gateway.peers.PeerPages.PeerFindings;
 import dev.isthmus.gateway.problems.GatewayProblem.ProblemKey;
 import dev.isthmus.gateway.problems.ProblemReport.GatewayEvents.GatewayEvent;
@@ -25,7 +26,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -255,7 +255,7 @@ public final class ProblemReport {
         record GatewayEvent(Instant time, EventKind kind, String text) {
 
             /** What happened. */
-            enum EventKind {
+            enum EventKind implements Labelled {
                 RELOAD,
                 RAMP_STEP,
                 ROLLBACK,
@@ -263,12 +263,8 @@ public final class ProblemReport {
                 SERVER_BACK
             }
 
-            Map<String, Object> document() {
-                Map<String, Object> document = new LinkedHashMap<>();
-                document.put("time", time.toString());
-                document.put("kind", kind.name().toLowerCase(Locale.ROOT));
-                document.put("text", text);
-                return document;
+            Map<String, @Nullable Object> document() {
+                return AdminResponse.members(this);
             }
         }
     }

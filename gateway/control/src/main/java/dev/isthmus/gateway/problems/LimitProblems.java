@@ -18,10 +18,7 @@ record LimitProblems(ProblemSearch search) {
     void addTo(List<GatewayProblem> found) {
         for (MeterKey limit : search.now().values().keySet()) {
             long refused = search.now().since(limit, search.before());
-            GatewayProblem problem = refused == 0 ? null : problem(limit, refused);
-            if (problem != null) {
-                found.add(problem);
-            }
+            ProblemSearch.add(refused == 0 ? null : problem(limit, refused), found);
         }
         Map<String, List<ReplicaStatus>> upstreams = ServerProblems.upstreams(search.gateway());
         for (String upstream : search.openBreakers()) {

@@ -34,20 +34,13 @@ final class ModelProblems {
     }
 
     void addTo(List<GatewayProblem> found) {
-        for (String model : search.now().models().keySet()) {
-            GatewayProblem problem = failing(model);
-            if (problem != null) {
-                found.add(problem);
-            }
-        }
+        search.now().models().keySet().forEach(model -> ProblemSearch.add(failing(model), found));
         Set<String> excluded = search.gateway().excluded();
         excluded.stream().sorted().map(ModelProblems::excluded).forEach(found::add);
-        search.gateway().models().forEach((model, ready) -> {
-            GatewayProblem problem = ready || excluded.contains(model) ? null : notReady(model);
-            if (problem != null) {
-                found.add(problem);
-            }
-        });
+        search.gateway()
+                .models()
+                .forEach((model, ready) ->
+                        ProblemSearch.add(ready || excluded.contains(model) ? null : notReady(model), found));
     }
 
     private static GatewayProblem excluded(String model) {

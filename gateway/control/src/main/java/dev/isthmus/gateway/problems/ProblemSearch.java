@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Derives what is wrong from the state of the gateway and two readings of its meters.
@@ -38,6 +39,13 @@ record ProblemSearch(
         new PeerProblems(gateway.peers()).addTo(found);
         found.sort(GatewayProblem.WORST_FIRST);
         return found;
+    }
+
+    /** Adds a problem if there is one. */
+    static void add(@Nullable GatewayProblem problem, List<GatewayProblem> found) {
+        if (problem != null) {
+            found.add(problem);
+        }
     }
 
     /** The calls of a model since the earlier reading. */

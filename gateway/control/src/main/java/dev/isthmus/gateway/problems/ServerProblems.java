@@ -82,10 +82,7 @@ final class ServerProblems {
                     .ifPresent(server -> found.add(dialectUnknown(server)));
             for (ReplicaStatus server : servers) {
                 GatewayProblem problem = usable(server) ? failing(server, servers) : notReady(server, servers);
-                problem = problem == null && usable(server) ? slow(server, servers) : problem;
-                if (problem != null) {
-                    found.add(problem);
-                }
+                ProblemSearch.add(problem == null && usable(server) ? slow(server, servers) : problem, found);
             }
             addGone(servers, found);
         });

@@ -34,16 +34,10 @@ record TrafficProblems(ProblemSearch search) {
     private static final Set<String> UNKNOWN = Set.of("other", "none");
 
     void addTo(List<GatewayProblem> found) {
-        search.now().models().keySet().forEach(model -> add(mistakes(model), found));
-        subjects(FleetReading.RETRIES).forEach(upstream -> add(retries(upstream), found));
-        subjects(FleetReading.CACHE).forEach(model -> add(misses(model), found));
-        add(busy(), found);
-    }
-
-    private static void add(@Nullable GatewayProblem problem, List<GatewayProblem> found) {
-        if (problem != null) {
-            found.add(problem);
-        }
+        search.now().models().keySet().forEach(model -> ProblemSearch.add(mistakes(model), found));
+        subjects(FleetReading.RETRIES).forEach(upstream -> ProblemSearch.add(retries(upstream), found));
+        subjects(FleetReading.CACHE).forEach(model -> ProblemSearch.add(misses(model), found));
+        ProblemSearch.add(busy(), found);
     }
 
     private Set<String> subjects(String meter) {

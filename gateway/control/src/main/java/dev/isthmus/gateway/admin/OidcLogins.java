@@ -9,17 +9,13 @@ import dev.isthmus.gateway.net.RateBucket;
 import dev.isthmus.gateway.settings.OidcConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
@@ -224,17 +220,10 @@ final class OidcLogins {
             return cipher;
         }
 
+        /** The time and what is in the login, all without spaces. */
         private byte[] plain(OidcLogin login) {
-            ByteArrayOutputStream plain = new ByteArrayOutputStream();
-            try (DataOutputStream out = new DataOutputStream(plain)) {
-                out.writeLong(nanoTime.getAsLong());
-                out.writeUTF(login.state());
-                out.writeUTF(login.nonce());
-                out.writeUTF(login.verifier());
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-            return plain.toByteArray();
+            return (nanoTime.getAsLong() + " " + login.state() + " " + login.nonce() + " " + login.verifier())
+                    .getBytes(StandardCharsets.US_ASCII);
         }
 
         /** The login of a cookie; null if this process has not made the cookie, or the login has taken too long. */
@@ -244,17 +233,14 @@ final class OidcLogins {
             if (sealed == null || sealed.length < NONCE_BYTES + TAG_BITS / 8) {
                 return null;
             }
-            byte[] nonce = new byte[NONCE_BYTES];
-            System.arraycopy(sealed, 0, nonce, 0, NONCE_BYTES);
-            byte[] plain;
             try {
-                plain = cipher(Cipher.DECRYPT_MODE, nonce).doFinal(sealed, NONCE_BYTES, sealed.length - NONCE_BYTES);
+                Cipher cipher = cipher(Cipher.DECRYPT_MODE, Arrays.copyOf(sealed, NONCE_BYTES));
+                return read(cipher.doFinal(sealed, NONCE_BYTES, sealed.length - NONCE_BYTES));
             } catch (AEADBadTagException forged) {
                 return null;
             } catch (GeneralSecurityException e) {
                 throw new IllegalStateException("every Java has AES/GCM", e);
             }
-            return read(plain);
         }
 
         private static byte @Nullable [] decoded(String value) {
@@ -266,13 +252,9 @@ final class OidcLogins {
         }
 
         private @Nullable OidcLogin read(byte[] plain) {
-            try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(plain))) {
-                long age = nanoTime.getAsLong() - in.readLong();
-                OidcLogin login = new OidcLogin(in.readUTF(), in.readUTF(), in.readUTF());
-                return age > TimeUnit.SECONDS.toNanos(SECONDS) ? null : login;
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
+            String[] parts = new String(plain, StandardCharsets.US_ASCII).split(" ", -1);
+            long age = nanoTime.getAsLong() - Long.parseLong(parts[0]);
+            return age > TimeUnit.SECONDS.toNanos(SECONDS) ? null : new OidcLogin(parts[1], parts[2], parts[3]);
         }
     }
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.settings;
 
 import dev.isthmus.gateway.settings.AccessConfig.AccessRule;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
+import dev.isthmus.gateway.settings.SectionCheck.SectionChecks;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -22,22 +22,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * The layers that the jars of a folder bring. The manifest of each jar says for which version of the interface it was made,
  * and which layers it has: the name and the class of the settings of each. A jar has a class loader of its own.
+ *
+ * @param settings of each layer, by its name
+ * @param problems what is wrong with the folder and its jars
  */
-final class LayerJars {
+record LayerJars(Map<String, Class<? extends Record>> settings, List<String> problems) {
     static final LayerJars NONE = new LayerJars(Map.of(), List.of());
 
     private static final String VERSION = "Isthmus-Layer-Interface";
     private static final String LAYERS = "Isthmus-Layers";
     /** Classes of a jar as long as it is the same file, so that its settings can be compared with those before. */
     private static final Map<Path, LoadedJar> LOADED = new ConcurrentHashMap<>();
-
-    private final Map<String, Class<? extends Record>> settings;
-    private final List<String> problems;
-
-    private LayerJars(Map<String, Class<? extends Record>> settings, List<String> problems) {
-        this.settings = settings;
-        this.problems = problems;
-    }
 
     /** The content of a jar, loaded once. */
     private record LoadedJar(Object stamp, Map<String, Class<? extends Record>> settings) {}
@@ -161,16 +156,6 @@ final class LayerJars {
         } catch (ClassNotFoundException | LinkageError | RuntimeException e) {
             throw new RefusedJarException(name + " cannot be loaded: " + e);
         }
-    }
-
-    /** What is wrong with the folder and its jars. */
-    List<String> problems() {
-        return problems;
-    }
-
-    /** Names and settings of all layers. */
-    Map<String, Class<? extends Record>> settings() {
-        return settings;
     }
 
     /** The settings of a layer; null if no jar brings it. */

@@ -13,16 +13,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** Checks of one model's section, as far as it alone tells. */
-final class ModelConfigChecks {
+record ModelConfigChecks(ModelConfig model, SectionCheck check) {
     private static final String LATEST = "latest";
-
-    private final ModelConfig model;
-    private final SectionCheck check;
-
-    ModelConfigChecks(ModelConfig model, SectionCheck check) {
-        this.model = model;
-        this.check = check;
-    }
 
     void run() {
         upstreamNames();

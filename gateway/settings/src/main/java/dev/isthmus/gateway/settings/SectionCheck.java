@@ -1,10 +1,17 @@
 package dev.isthmus.gateway.settings;
 
+import dev.isthmus.gateway.settings.ValueShape.Items;
+import dev.isthmus.gateway.settings.ValueShape.Names;
+import dev.isthmus.gateway.settings.ValueShape.Section;
+import dev.isthmus.gateway.settings.YamlReader.ReadableNodes;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.nodes.Node;
@@ -12,18 +19,10 @@ import org.yaml.snakeyaml.nodes.Node;
 /**
  * Reports what is wrong with one section that was read. Values that could not be read were replaced by defaults: checks
  * that they might fail for no other reason ask first whether they were {@link #valid}.
+ *
+ * @param name of the section in messages
  */
-final class SectionCheck {
-    private final SectionChecks all;
-    private final Record section;
-    private final String name;
-
-    /** @param name of the section in messages */
-    SectionCheck(SectionChecks all, Record section, String name) {
-        this.all = all;
-        this.section = section;
-        this.name = name;
-    }
+record SectionCheck(SectionChecks all, Record section, String name) {
 
     /** Reports problems of another section under this one's name. */
     SectionCheck at(Record other) {
@@ -37,17 +36,17 @@ final class SectionCheck {
 
     /** Whether the section was read without problems. */
     boolean valid() {
-        return all.nodes().valid(node());
+        return all.nodes.valid(node());
     }
 
     /** Whether these keys were read without problems, and none of the section's keys is unknown. */
     boolean valid(String... keys) {
-        return all.nodes().valid(node(), Set.of(keys));
+        return all.nodes.valid(node(), Set.of(keys));
     }
 
     /** Whether a key's value has the right type; problems inside it do not count. */
     boolean readable(String key) {
-        return all.nodes().readable(node(key));
+        return all.nodes.readable(node(key));
     }
 
     /** The whole configuration has no name. */
@@ -56,41 +55,41 @@ final class SectionCheck {
     }
 
     private Node node() {
-        return all.positions().of(section);
+        return all.positions.of(section);
     }
 
     private Node node(String key) {
-        return all.positions().of(section, key);
+        return all.positions.of(section, key);
     }
 
     /** A problem of the section as a whole. */
     void problem(String text) {
-        all.problem(node(), prefix() + text);
+        all.yaml.problem(node(), prefix() + text);
     }
 
     /** A problem of a key's value. */
     void problem(String key, String text) {
-        all.problem(node(key), prefix() + key + ": " + text);
+        all.yaml.problem(node(key), prefix() + key + ": " + text);
     }
 
     /** A problem that is reported at a key's value, but is not named after it. */
     void problemAt(String key, String text) {
-        all.problem(node(key), prefix() + text);
+        all.yaml.problem(node(key), prefix() + text);
     }
 
     /** A problem that is reported at the value of a name in the map of this key. */
     void problemAtNamed(String key, String member, String text) {
-        all.problem(all.positions().ofNamed(section, key, member), prefix() + text);
+        all.yaml.problem(all.positions.ofNamed(section, key, member), prefix() + text);
     }
 
     /** A problem that is reported at a name in the map of this key. */
     void problemAtName(String key, String member, String text) {
-        all.problem(all.positions().ofName(section, key, member), prefix() + text);
+        all.yaml.problem(all.positions.ofName(section, key, member), prefix() + text);
     }
 
     /** A problem that is reported at an item of the list of this key. */
     void problemAtItem(String key, int index, int size, String text) {
-        all.problem(all.positions().of(section, key, index, size), prefix() + text);
+        all.yaml.problem(all.positions.of(section, key, index, size), prefix() + text);
     }
 
     /**
@@ -129,7 +128,7 @@ final class SectionCheck {
     void unique(String key, List<?> items, String what) {
         Set<Object> seen = new HashSet<>();
         for (int i = 0; i < items.size(); i++) {
-            if (!seen.add(items.get(i)) && all.nodes().readable(all.positions().of(section, key, i, items.size()))) {
+            if (!seen.add(items.get(i)) && all.nodes.readable(all.positions.of(section, key, i, items.size()))) {
                 problemAtItem(key, i, items.size(), what + ": " + items.get(i) + " is given twice");
             }
         }
@@ -203,5 +202,62 @@ final class SectionCheck {
             return folder + " is not a folder";
         }
         return Files.isWritable(folder) ? null : "the folder of " + file + " cannot be written";
+    }
+
+    /** Has every section of a configuration {@linkplain CheckedSection check itself}. */
+    static final class SectionChecks {
+        private final YamlReader yaml;
+        private final SectionPositions positions;
+        private final IdentityHashMap<Record, String> names = new IdentityHashMap<>();
+        private ReadableNodes nodes;
+
+        SectionChecks(YamlReader yaml, SectionPositions positions) {
+            this.yaml = yaml;
+            this.positions = positions;
+            nodes = yaml.readableNodes();
+        }
+
+        /** For what a section has to do with others, under the name that it had in {@link #run}. */
+        SectionCheck of(Record section) {
+            return new SectionCheck(this, section, names.getOrDefault(section, ""));
+        }
+
+        /**
+         * Checks a section and those in it.
+         *
+         * @param path of its keys, for messages
+         */
+        void run(Record section, String path) {
+            if (section instanceof UpstreamConfig) {
+                // A problem in a node shared by several upstreams is reported for the first one only.
+                nodes = yaml.readableNodes();
+            }
+            String name = section instanceof CheckedSection checked ? checked.label(path) : path;
+            names.put(section, name);
+            if (section instanceof CheckedSection checked) {
+                checked.check(of(section));
+            }
+            for (ConfigKey key : ConfigKey.of(section.getClass())) {
+                Object value = key.value(section);
+                if (value != null) {
+                    below(key.shape(), value, name, key.name());
+                }
+            }
+        }
+
+        private void below(ValueShape shape, Object value, String parent, String key) {
+            if (shape instanceof Section) {
+                run((Record) value, SectionReader.child(parent, key));
+            } else if (shape instanceof Items items && items.item() instanceof Section) {
+                items.parts().apply(value).forEach(each -> run((Record) each, item(parent, key)));
+            } else if (shape instanceof Names named && named.value() instanceof Section) {
+                new TreeMap<>((Map<?, ?>) value)
+                        .forEach((name, each) -> run((Record) each, item(parent, key) + " '" + name + "'"));
+            }
+        }
+
+        private static String item(String parent, String key) {
+            return SectionReader.child(parent, SectionReader.singular(key));
+        }
     }
 }

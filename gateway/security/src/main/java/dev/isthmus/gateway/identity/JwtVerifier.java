@@ -198,14 +198,8 @@ final class JwtVerifier {
     }
 
     /** The caller that the claims of a verified token describe. */
-    static final class JwtClaims {
+    record JwtClaims(JwtConfig config) {
         private static final int MAX_NAME = 255;
-
-        private final JwtConfig config;
-
-        JwtClaims(JwtConfig config) {
-            this.config = config;
-        }
 
         Principal principal(JWTClaimsSet set) throws CredentialException {
             if (!(set.getClaim(config.nameClaim()) instanceof String name)

@@ -2,20 +2,27 @@ package dev.isthmus.gateway.identity;
 
 import com.nimbusds.jose.util.JSONObjectUtils;
 import dev.isthmus.gateway.call.Principal;
+import dev.isthmus.gateway.net.FailureReason;
+import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.settings.AdminConfig.AdminRole;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtAlgorithm;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.OidcConfig;
+import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.settings.TlsFiles;
 import dev.isthmus.gateway.settings.WebUrl;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URLEncoder;
+import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.text.ParseException;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -287,6 +294,71 @@ public final class OidcProvider {
             }
             throw OidcHttp.unavailable(source + ": " + member
                     + ": an https URL, or http on loopback, is expected, got '" + document.get(member) + "'");
+        }
+    }
+
+    /**
+     * Requests to a provider of OpenID Connect. They block, at most for {@link #TIMEOUT}.
+     *
+     * @param ca file with the trusted authorities; null for those of the Java runtime
+     */
+    record OidcHttp(@Nullable Path ca) {
+        private static final Duration TIMEOUT = Duration.ofSeconds(5);
+        private static final long MAX_SIZE = 1 << 20;
+        private static final int OK = 200;
+        private static final int MAX_TEXT = 500;
+
+        /** A response, whatever its status. */
+        record OidcResponse(String url, int status, String body) {
+            boolean isOk() {
+                return status == OK;
+            }
+
+            /** The body, if the status is 200. */
+            String requireOk() {
+                if (!isOk()) {
+                    throw unavailable(url + ": status 200 is expected, got " + status);
+                }
+                return body;
+            }
+        }
+
+        OidcResponse get(String url) {
+            return send(HttpRequest.newBuilder(URI.create(url)));
+        }
+
+        OidcResponse send(HttpRequest.Builder builder) {
+            HttpRequest request = builder.timeout(TIMEOUT)
+                    .header("accept", "application/json")
+                    .build();
+            String url = request.uri().toString();
+            try (HttpClient client = client()) {
+                HttpResponse<byte[]> response = LimitedExchange.send(
+                        client, request, HttpResponse.BodyHandlers.ofByteArray(), MAX_SIZE, TIMEOUT);
+                return new OidcResponse(
+                        url, response.statusCode(), new String(response.body(), StandardCharsets.UTF_8));
+            } catch (TlsFileException e) {
+                throw unavailable("admin.oidc.ca: " + e.getMessage());
+            } catch (IOException e) {
+                throw unavailable(url + ": " + FailureReason.of(e));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw unavailable("the gateway is ending");
+            }
+        }
+
+        private HttpClient client() throws TlsFileException {
+            return LimitedExchange.client(ca == null ? null : TlsFiles.trusting(ca), TIMEOUT)
+                    .build();
+        }
+
+        static OipException unavailable(String why) {
+            return new OipException(ErrorCode.UNAVAILABLE, "the provider of OpenID Connect: " + cut(why));
+        }
+
+        /** The start of a text that the provider may have written. */
+        static String cut(String text) {
+            return text.length() > MAX_TEXT ? text.substring(0, MAX_TEXT) + "..." : text;
         }
     }
 }

@@ -6,11 +6,19 @@ import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
 import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
 import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
 import io.netty.handler.ssl.OpenSsl;
+import io.netty.handler.ssl.OpenSslCertificateException;
 import io.netty.handler.ssl.OpenSslContextOption;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
+import java.net.Socket;
+import java.security.cert.CertPathBuilderException;
+import java.security.cert.CertPathValidatorException;
+import java.security.cert.CertificateException;
+import java.security.cert.PKIXReason;
+import java.security.cert.X509Certificate;
 import java.util.List;
+import javax.net.ssl.SSLEngine;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509ExtendedTrustManager;
@@ -76,5 +84,78 @@ final class TlsParameters {
                         SelectorFailureBehavior.NO_ADVERTISE,
                         SelectedListenerFailureBehavior.ACCEPT,
                         alpn));
+    }
+
+    /**
+     * Checks the certificates of clients as another manager does, and says to BoringSSL that the issuer is unknown if it is:
+     * Netty tells it only about some failures, and the client gets internal_error for all others.
+     */
+    static final class ClientCertificateTrust extends X509ExtendedTrustManager {
+        /** An error of X.509 as OpenSSL and BoringSSL number them; the alert for it is unknown_ca. */
+        private static final int UNABLE_TO_GET_ISSUER_CERT_LOCALLY = 20;
+
+        private final X509ExtendedTrustManager trusted;
+
+        ClientCertificateTrust(X509ExtendedTrustManager trusted) {
+            this.trusted = trusted;
+        }
+
+        @Override
+        public void checkClientTrusted(X509Certificate[] chain, String method, SSLEngine engine)
+                throws CertificateException {
+            try {
+                trusted.checkClientTrusted(chain, method, engine);
+            } catch (CertificateException refused) {
+                throw explained(refused);
+            }
+        }
+
+        private static CertificateException explained(CertificateException refused) {
+            boolean noPath = false;
+            for (Throwable each = refused; each != null; each = each.getCause()) {
+                noPath |= each instanceof CertPathBuilderException;
+                if (each instanceof CertPathValidatorException invalid) {
+                    CertPathValidatorException.Reason reason = invalid.getReason();
+                    noPath = reason == PKIXReason.NO_TRUST_ANCHOR
+                            || (noPath && reason == CertPathValidatorException.BasicReason.UNSPECIFIED);
+                }
+            }
+            return noPath
+                    ? new OpenSslCertificateException(refused.getMessage(), refused, UNABLE_TO_GET_ISSUER_CERT_LOCALLY)
+                    : refused;
+        }
+
+        @Override
+        public void checkClientTrusted(X509Certificate[] chain, String method, Socket socket)
+                throws CertificateException {
+            trusted.checkClientTrusted(chain, method, socket);
+        }
+
+        @Override
+        public void checkClientTrusted(X509Certificate[] chain, String method) throws CertificateException {
+            trusted.checkClientTrusted(chain, method);
+        }
+
+        @Override
+        public void checkServerTrusted(X509Certificate[] chain, String method, SSLEngine engine)
+                throws CertificateException {
+            trusted.checkServerTrusted(chain, method, engine);
+        }
+
+        @Override
+        public void checkServerTrusted(X509Certificate[] chain, String method, Socket socket)
+                throws CertificateException {
+            trusted.checkServerTrusted(chain, method, socket);
+        }
+
+        @Override
+        public void checkServerTrusted(X509Certificate[] chain, String method) throws CertificateException {
+            trusted.checkServerTrusted(chain, method);
+        }
+
+        @Override
+        public X509Certificate[] getAcceptedIssuers() {
+            return trusted.getAcceptedIssuers();
+        }
     }
 }

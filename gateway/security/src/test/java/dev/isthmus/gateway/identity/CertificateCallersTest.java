@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.gateway.call.ClientCertificate;
 import dev.isthmus.gateway.call.Principal;
+import dev.isthmus.gateway.identity.Authenticator.CertificateCallers;
 import dev.isthmus.gateway.settings.AuthenticationConfig.CertificateName;
 import java.util.List;
 import org.junit.jupiter.api.Test;

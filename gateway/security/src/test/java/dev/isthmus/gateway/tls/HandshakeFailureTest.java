@@ -2,6 +2,7 @@ package dev.isthmus.gateway.tls;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.tls.ClientTls.HandshakeFailure;
 import java.nio.channels.ClosedChannelException;
 import java.security.cert.CertPathBuilderException;
 import java.security.cert.CertificateException;

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.tls;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.tls.ClientHelloHandler.OfferedProtocols;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;

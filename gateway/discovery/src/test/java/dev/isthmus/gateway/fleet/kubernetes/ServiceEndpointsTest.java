@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
+import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery.EndpointSlice;
 import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery.ServiceEndpoints;
 import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery.ServiceEndpoints.FoundServers;
 import dev.isthmus.gateway.settings.Endpoint;

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.catalogue;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.catalogue.MergedModel.ModelDescription;
+import dev.isthmus.gateway.catalogue.ModelMetadataCache.SignatureTable;
 import dev.isthmus.gateway.validation.DeclaredSignatures;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;

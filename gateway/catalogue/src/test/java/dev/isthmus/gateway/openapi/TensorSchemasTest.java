@@ -4,7 +4,7 @@ import static dev.isthmus.gateway.openapi.ExampleRequestTest.tensor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.isthmus.gateway.openapi.ModelApi.TensorSchemas;
+import dev.isthmus.gateway.openapi.ApiDescriptions.ModelApi.TensorSchemas;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

@@ -8,24 +8,48 @@ import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.catalogue.IndexEntry;
+import dev.isthmus.gateway.console.ConsolePages.ModelsDocument.FeatureFigures;
 import dev.isthmus.gateway.console.FleetReading.MeterKey;
-import dev.isthmus.gateway.console.ModelsDocument.FeatureFigures;
 import dev.isthmus.gateway.console.SubjectHistory.SubjectKind;
+import dev.isthmus.gateway.console.TrafficHistory.TrafficFigures;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.reload.ReloadResult.LastReload;
+import dev.isthmus.gateway.routing.RequestAttributes;
+import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.routing.RouteDecision.TargetShare;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
+import dev.isthmus.gateway.settings.ModelPattern;
+import dev.isthmus.gateway.settings.RequestValidation;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionTimer;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -161,4 +185,362 @@ public record ConsolePages(
      */
     public record RunningConfiguration(
             long generation, long loadedNanos, GatewayConfig config, RoutingTable routes, Catalogue catalogue) {}
+
+    /** What the page Models shows: routes, their targets and servers, and their traffic of the last minute. */
+    static final class ModelsDocument {
+        private static final double NANOS = 1e9;
+
+        private final RunningConfiguration running;
+        private final @Nullable FleetReading before;
+        private final FleetReading now;
+        private final double seconds;
+        private final FeatureFigures features;
+
+        /** @param before null if there is none yet */
+        ModelsDocument(
+                RunningConfiguration running,
+                @Nullable FleetReading before,
+                FleetReading now,
+                FeatureFigures features) {
+            this.features = features;
+            this.running = running;
+            this.before = before;
+            this.now = now;
+            this.seconds = before == null ? 0 : (now.nanos() - before.nanos()) / NANOS;
+        }
+
+        /**
+         * The models that match; if there are more than the limit, those with the most errors of servers, those that are not
+         * ready, and those with the most calls.
+         *
+         * @param search words, each of which is part of a model's text
+         */
+        Map<String, Object> document(String search, int limit) {
+            List<ListedModel> all = listed();
+            List<ListedModel> matching = new ModelSearch(running, search).filter(all);
+            List<ListedModel> shown = matching.size() <= limit ? matching : worst(matching, limit);
+            Map<String, List<IndexEntry>> versions = running.catalogue()
+                    .versions(shown.stream().map(ListedModel::name).collect(Collectors.toSet()));
+            Map<String, Object> document = new LinkedHashMap<>();
+            document.put("window_seconds", Math.round(seconds));
+            document.put("all", all.size());
+            document.put("matching", matching.size());
+            document.put(
+                    "models",
+                    shown.stream()
+                            .map(model -> model(model, versions.getOrDefault(model.name(), List.of())))
+                            .toList());
+            return document;
+        }
+
+        /** A model with what it is ranked by, which takes longer to find than to compare. */
+        private record RankedModel(ListedModel model, long errors, boolean notReady, long calls) {
+            static final Comparator<RankedModel> WORST_FIRST = Comparator.comparingLong(RankedModel::errors)
+                    .thenComparing(RankedModel::notReady)
+                    .thenComparingLong(RankedModel::calls)
+                    .reversed();
+        }
+
+        private List<ListedModel> worst(List<ListedModel> models, int limit) {
+            Map<String, Boolean> ready = running.catalogue().readyModels();
+            return models.stream()
+                    .map(model -> new RankedModel(
+                            model,
+                            recent(model, CallTotals::serverErrors),
+                            Boolean.FALSE.equals(ready.get(model.name())),
+                            recent(model, CallTotals::calls)))
+                    .sorted(RankedModel.WORST_FIRST)
+                    .limit(limit)
+                    .map(RankedModel::model)
+                    .toList();
+        }
+
+        /** A route, or a model without one of its own. */
+        record ListedModel(
+                String name, String kind, @Nullable Route route) {
+            List<String> aliases() {
+                return route == null ? List.of() : route.config().aliases();
+            }
+
+            Map<String, String> labels() {
+                return route == null ? Map.of() : new TreeMap<>(route.config().versions());
+            }
+        }
+
+        private List<ListedModel> listed() {
+            Set<String> others = new TreeSet<>(running.catalogue().discovered().keySet());
+            others.addAll(running.catalogue().listed());
+            others.addAll(now.models().keySet());
+            List<ListedModel> models = new ArrayList<>();
+            for (Route route : running.routes().routes()) {
+                models.add(new ListedModel(route.key(), ModelPattern.is(route.key()) ? "pattern" : "model", route));
+                others.remove(route.key());
+            }
+            for (String name : others) {
+                Route route = running.routes().find(ModelRef.of(name));
+                models.add(new ListedModel(name, kind(route), route));
+            }
+            return models;
+        }
+
+        /** How the name of a model that is not configured by name is routed. */
+        private static String kind(@Nullable Route route) {
+            if (route == null) {
+                return "not configured";
+            }
+            return ModelPattern.is(route.key())
+                    ? "by pattern"
+                    : route.key().equals(RoutingTable.DEFAULT) ? "default upstream" : RoutingTable.DISCOVERED;
+        }
+
+        /** What was counted since the earlier reading. */
+        private long recent(ListedModel model, ToLongFunction<CallTotals> count) {
+            return before == null ? 0 : count.applyAsLong(now.model(model.name(), before));
+        }
+
+        private Map<String, @Nullable Object> model(ListedModel model, List<IndexEntry> versions) {
+            Route route = model.route();
+            Map<String, @Nullable Object> document = new LinkedHashMap<>();
+            document.put("name", model.name());
+            document.put("kind", model.kind());
+            document.put("aliases", model.aliases());
+            document.put("labels", model.labels());
+            document.put("targets", route == null ? List.of() : targets(route, model.name()));
+            document.put("traffic", traffic(model.name()));
+            document.put(
+                    "versions",
+                    versions.stream()
+                            .map(each -> Map.of(
+                                    "version",
+                                    each.version(),
+                                    "state",
+                                    each.state().text()))
+                            .toList());
+            document.put("validation", validation(model));
+            document.put("cache", features.cache(model.name()));
+            document.put("batching", features.batching(model.name()));
+            document.put("drift", running.catalogue().drift(model.name()));
+            return document;
+        }
+
+        /** What happens to requests that do not match the model's metadata, and how many there were since the start. */
+        private Map<String, Object> validation(ListedModel model) {
+            RequestValidation own =
+                    model.route() == null ? null : model.route().config().validate();
+            RequestValidation mode =
+                    Objects.requireNonNullElse(own, running.config().validate());
+            return Map.of("mode", mode.name().toLowerCase(Locale.ROOT), "invalid", features.invalid(model.name()));
+        }
+
+        private Map<String, @Nullable Object> traffic(String model) {
+            CallTotals earlier = before == null ? now.of(model) : before.of(model);
+            return TrafficFigures.between(earlier, now.of(model), seconds).document();
+        }
+
+        private List<Map<String, Object>> targets(Route route, String model) {
+            Map<String, TargetShare> shares;
+            try {
+                shares =
+                        route.decide(ModelRef.of(model), RequestAttributes.NONE).targets();
+            } catch (OipException noDefaultVersion) {
+                shares = Map.of();
+            }
+            long all = route.config().allTargets().stream()
+                    .mapToLong(target -> calls(route, target))
+                    .sum();
+            List<Map<String, Object>> targets = new ArrayList<>();
+            for (TargetConfig target : route.config().allTargets()) {
+                Map<String, @Nullable Object> document = new LinkedHashMap<>();
+                document.put("name", target.label());
+                document.put("upstream", target.upstream());
+                document.put("model", Objects.requireNonNullElse(target.model(), ""));
+                document.put("version", Objects.requireNonNullElse(target.version(), ""));
+                document.put("share", TrafficFigures.rounded(route.split().share(target.label())));
+                long own = calls(route, target);
+                document.put("calls", own);
+                document.put("real_share", all == 0 ? null : TrafficFigures.rounded((double) own / all));
+                TargetShare share = shares.get(target.label());
+                document.put("replicas", share == null ? List.of() : replicas(share.target()));
+                targets.add(document);
+            }
+            return targets;
+        }
+
+        /** The calls of a target since the earlier reading. */
+        private long calls(Route route, TargetConfig target) {
+            SubjectKey key = new SubjectKey(route.key(), target.label());
+            return before == null ? 0 : now.target(key, before).calls();
+        }
+
+        private List<Map<String, Object>> replicas(Target target) {
+            List<Map<String, Object>> replicas = new ArrayList<>();
+            for (ReplicaStatus replica : running.catalogue().members(target.upstream())) {
+                Boolean model = replica.models().get(target.model());
+                Map<String, @Nullable Object> document = new LinkedHashMap<>();
+                document.put("server", replica.label());
+                document.put("server_ready", replica.ready() && !replica.ejected());
+                document.put("ready", model);
+                replicas.add(document);
+            }
+            return replicas;
+        }
+
+        /** Finds models by words in what the page Models shows of them: names, kind, aliases, drift, targets, servers. */
+        static final class ModelSearch {
+            private final RunningConfiguration running;
+            private final List<String> words;
+
+            ModelSearch(RunningConfiguration running, String search) {
+                this.running = running;
+                this.words = Arrays.stream(search.toLowerCase(Locale.ROOT).split("\\s+"))
+                        .filter(word -> !word.isEmpty())
+                        .toList();
+            }
+
+            List<ListedModel> filter(List<ListedModel> models) {
+                return words.isEmpty()
+                        ? models
+                        : models.stream().filter(this::matches).toList();
+            }
+
+            /** Servers are looked at only for words that are nowhere else. */
+            private boolean matches(ListedModel model) {
+                String text = text(model).toLowerCase(Locale.ROOT);
+                List<String> missing =
+                        words.stream().filter(word -> !text.contains(word)).toList();
+                if (missing.isEmpty() || model.route() == null) {
+                    return missing.isEmpty();
+                }
+                String servers = servers(model.route(), model.name()).toLowerCase(Locale.ROOT);
+                return missing.stream().allMatch(servers::contains);
+            }
+
+            private String text(ListedModel model) {
+                StringBuilder text = new StringBuilder(model.name()).append(' ').append(model.kind());
+                model.aliases().forEach(alias -> text.append(' ').append(alias));
+                if (!running.catalogue().drift(model.name()).isEmpty()) {
+                    text.append(" drift");
+                }
+                Route route = model.route();
+                if (route != null) {
+                    for (TargetConfig target : route.config().allTargets()) {
+                        text.append(' ').append(target.label()).append(' ').append(target.upstream());
+                        text.append(' ').append(Objects.requireNonNullElse(target.model(), ""));
+                        text.append(' ').append(Objects.requireNonNullElse(target.version(), ""));
+                    }
+                }
+                return text.toString();
+            }
+
+            private String servers(Route route, String model) {
+                try {
+                    return route.decide(ModelRef.of(model), RequestAttributes.NONE).targets().values().stream()
+                            .flatMap(share ->
+                                    running.catalogue().members(share.target().upstream()).stream())
+                            .map(ReplicaStatus::label)
+                            .collect(Collectors.joining(" "));
+                } catch (OipException noDefaultVersion) {
+                    return "";
+                }
+            }
+        }
+
+        /** What the meters say of the caches, the batching and the validation of models, since each was configured. */
+        static final class FeatureFigures {
+            private static final Set<String> METERS = Set.of(
+                    "isthmus.cache.requests",
+                    "isthmus.cache.evictions",
+                    "isthmus.cache.size",
+                    "isthmus.cache.entries",
+                    "isthmus.batching.requests",
+                    "isthmus.batching.calls",
+                    "isthmus.batching.limit",
+                    "isthmus.batching.wait",
+                    "isthmus.requests.invalid");
+
+            /** By model, and by the name of the figure. */
+            private final Map<String, Map<String, Double>> caches = new HashMap<>();
+
+            private final Map<String, Map<String, Double>> batching = new HashMap<>();
+            private final Map<String, Map<String, Double>> invalid = new HashMap<>();
+
+            /** The meters that {@link #of} reads. */
+            static MeterIndex meters(MeterRegistry registry) {
+                return new MeterIndex(registry, METERS);
+            }
+
+            static FeatureFigures of(MeterIndex meters) {
+                FeatureFigures figures = new FeatureFigures();
+                meters.forEach(figures::read);
+                return figures;
+            }
+
+            private void read(Meter meter) {
+                switch (meter.getId().getName()) {
+                    case "isthmus.cache.requests" -> add(caches, meter, ofCache(FleetReading.tag(meter, "result")));
+                    case "isthmus.cache.evictions" -> add(caches, meter, "evictions");
+                    case "isthmus.cache.size" -> add(caches, meter, "bytes");
+                    case "isthmus.cache.entries" -> add(caches, meter, "entries");
+                    case "isthmus.batching.requests" ->
+                        add(batching, meter, ofBatching(FleetReading.tag(meter, "outcome")));
+                    case "isthmus.batching.calls" -> add(batching, meter, "calls");
+                    case "isthmus.batching.limit" -> add(batching, meter, "limit");
+                    case "isthmus.batching.wait" -> {
+                        if (meter instanceof FunctionTimer waits) {
+                            add(batching, meter, "waits", waits.count());
+                            add(batching, meter, "wait_seconds", waits.totalTime(TimeUnit.SECONDS));
+                        }
+                    }
+                    case "isthmus.requests.invalid" -> add(invalid, meter, FleetReading.tag(meter, "reason"));
+                    default -> {}
+                }
+            }
+
+            private static String ofCache(String result) {
+                return switch (result) {
+                    case "hit" -> "hits";
+                    case "collapsed" -> "joined";
+                    case "miss", "refreshed" -> "misses";
+                    default -> "bypassed";
+                };
+            }
+
+            private static String ofBatching(String outcome) {
+                return switch (outcome) {
+                    case "joined", "alone" -> outcome;
+                    default -> "not_joinable";
+                };
+            }
+
+            private static void add(Map<String, Map<String, Double>> all, Meter meter, String figure) {
+                if (meter instanceof Counter counter) {
+                    add(all, meter, figure, counter.count());
+                } else if (meter instanceof Gauge gauge) {
+                    add(all, meter, figure, gauge.value());
+                }
+            }
+
+            private static void add(Map<String, Map<String, Double>> all, Meter meter, String figure, double value) {
+                all.computeIfAbsent(FleetReading.tag(meter, "model"), model -> new TreeMap<>())
+                        .merge(figure, value, Double::sum);
+            }
+
+            /** What a model's cache does; null without one. */
+            @Nullable
+            Map<String, Double> cache(String model) {
+                return caches.get(model);
+            }
+
+            /** How many requests did not match the model's metadata, by reason. */
+            Map<String, Double> invalid(String model) {
+                return invalid.getOrDefault(model, Map.of());
+            }
+
+            /** What becomes of a model's requests by batching; null without it. */
+            @Nullable
+            Map<String, Double> batching(String model) {
+                return batching.get(model);
+            }
+        }
+    }
 }

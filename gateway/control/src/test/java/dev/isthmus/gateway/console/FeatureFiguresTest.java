@@ -2,7 +2,7 @@ package dev.isthmus.gateway.console;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.console.ModelsDocument.FeatureFigures;
+import dev.isthmus.gateway.console.ConsolePages.ModelsDocument.FeatureFigures;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;

@@ -76,7 +76,9 @@ public final class AuditLog {
         }
         Map<String, Object> said = entry.document();
         LoggingEventBuilder event = LOG.atInfo();
-        LOGGED.forEach(key -> event.addKeyValue(key, said.get(key)));
+        for (String key : LOGGED) {
+            event = event.addKeyValue(key, said.get(key));
+        }
         event.log(succeeded ? "audit: {}" : "audit: not done: {}", change.action());
     }
 

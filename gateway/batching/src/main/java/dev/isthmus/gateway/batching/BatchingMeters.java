@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.batching;
 
+import dev.isthmus.gateway.metrics.LabelledCounters;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
-import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
@@ -20,7 +20,7 @@ final class BatchingMeters implements AutoCloseable {
     private final Counter calls;
     private final Counter failed;
     private final Counter rows;
-    private final Map<PlainReason, Counter> plain = new EnumMap<>(PlainReason.class);
+    private final Map<PlainReason, Counter> plain;
     private final Waits waits = new Waits();
 
     /** A sum and a count, enough for a mean. */
@@ -38,9 +38,7 @@ final class BatchingMeters implements AutoCloseable {
         Tags model = Tags.of("model", route);
         this.joined = requests(model.and("outcome", "joined"));
         this.alone = requests(model.and("outcome", "alone"));
-        for (PlainReason reason : PlainReason.values()) {
-            plain.put(reason, requests(model.and("outcome", reason.label())));
-        }
+        this.plain = LabelledCounters.of(PlainReason.class, reason -> requests(model.and("outcome", reason.label())));
         this.calls = meters.add(Counter.builder("isthmus.batching.calls")
                 .description("Calls of two or more requests that were joined")
                 .tags(model)::register);
@@ -89,10 +87,7 @@ final class BatchingMeters implements AutoCloseable {
     }
 
     void plain(PlainReason reason) {
-        Counter counter = plain.get(reason);
-        if (counter != null) {
-            counter.increment();
-        }
+        LabelledCounters.increment(plain, reason);
     }
 
     void failed() {

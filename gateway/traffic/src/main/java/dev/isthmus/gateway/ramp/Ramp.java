@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ramp;
 
+import dev.isthmus.gateway.metrics.LabelledCounters;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.Units;
@@ -9,7 +10,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.LongSupplier;
@@ -336,7 +336,7 @@ final class Ramp implements AutoCloseable {
     static final class RampMeters implements AutoCloseable {
         private final ReplaceableMeters meters;
         private final Counter steps;
-        private final Map<GuardBreach.BreachKind, Counter> rollbacks = new EnumMap<>(GuardBreach.BreachKind.class);
+        private final Map<GuardBreach.BreachKind, Counter> rollbacks;
 
         RampMeters(MeterRegistry registry, Ramp ramp) {
             this.meters = new ReplaceableMeters(registry);
@@ -352,14 +352,11 @@ final class Ramp implements AutoCloseable {
             steps = meters.add(Counter.builder("isthmus.ramp.steps")
                     .description("Steps that the ramp has reached")
                     .tags(tags)::register);
-            for (GuardBreach.BreachKind kind : GuardBreach.BreachKind.values()) {
-                Tags reason = tags.and("reason", kind.label());
-                rollbacks.put(
-                        kind,
-                        meters.add(Counter.builder("isthmus.ramp.rollbacks")
-                                .description("Rollbacks of the ramp")
-                                .tags(reason)::register));
-            }
+            rollbacks = LabelledCounters.of(
+                    GuardBreach.BreachKind.class,
+                    kind -> meters.add(Counter.builder("isthmus.ramp.rollbacks")
+                            .description("Rollbacks of the ramp")
+                            .tags(tags.and("reason", kind.label()))::register));
         }
 
         void stepped() {
@@ -367,10 +364,7 @@ final class Ramp implements AutoCloseable {
         }
 
         void rolledBack(GuardBreach.BreachKind kind) {
-            Counter counter = rollbacks.get(kind);
-            if (counter != null) {
-                counter.increment();
-            }
+            LabelledCounters.increment(rollbacks, kind);
         }
 
         @Override

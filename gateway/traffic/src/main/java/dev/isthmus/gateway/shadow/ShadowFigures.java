@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.shadow;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.metrics.LabelledCounters;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.transcoder.compare.OutputComparison;
 import io.micrometer.core.instrument.Clock;
@@ -11,7 +12,6 @@ import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.distribution.TimeWindowMax;
 import java.util.Comparator;
 import java.util.Deque;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -38,8 +38,8 @@ final class ShadowFigures implements AutoCloseable {
     private final LongSupplier nanoTime;
     private final DifferenceListener listener;
     private final ReplaceableMeters meters;
-    private final Map<ShadowOutcome, Counter> requests = new EnumMap<>(ShadowOutcome.class);
-    private final Map<ComparisonResult, Counter> comparisons = new EnumMap<>(ComparisonResult.class);
+    private final Map<ShadowOutcome, Counter> requests;
+    private final Map<ComparisonResult, Counter> comparisons;
     private final Timer latency;
     private final Map<String, OutputMeters> outputs = new ConcurrentHashMap<>();
     /** The largest difference of the last five minutes. */
@@ -66,29 +66,23 @@ final class ShadowFigures implements AutoCloseable {
         this.listener = listener;
         this.meters = meters;
         this.worst = new TimeWindowMax(new NanoClock(nanoTime), SLOT_MILLIS, SLOTS);
-        for (ShadowOutcome outcome : ShadowOutcome.values()) {
-            Tags tags = name.tags().and("outcome", outcome.label(), "reason", outcome.reason());
-            requests.put(
-                    outcome,
-                    meters.add(Counter.builder("isthmus.shadow.requests")
-                            .description("Sampled calls")
-                            .tags(tags)::register));
-        }
-        for (ComparisonResult result : ComparisonResult.values()) {
-            Tags tags = name.tags().and("outcome", result.label());
-            comparisons.put(
-                    result,
-                    meters.add(Counter.builder("isthmus.shadow.comparisons")
-                            .description("Comparisons of a response with the shadow's")
-                            .tags(tags)::register));
-        }
+        this.requests = LabelledCounters.of(
+                ShadowOutcome.class,
+                outcome -> meters.add(Counter.builder("isthmus.shadow.requests")
+                        .description("Sampled calls")
+                        .tags(name.tags().and("outcome", outcome.label(), "reason", outcome.reason()))::register));
+        this.comparisons = LabelledCounters.of(
+                ComparisonResult.class,
+                result -> meters.add(Counter.builder("isthmus.shadow.comparisons")
+                        .description("Comparisons of a response with the shadow's")
+                        .tags(name.tags().and("outcome", result.label()))::register));
         this.latency = meters.add(Timer.builder("isthmus.shadow.latency")
                 .description("Response time of copies")
                 .tags(name.tags())::register);
     }
 
     void count(ShadowOutcome outcome) {
-        counter(requests, outcome).increment();
+        LabelledCounters.increment(requests, outcome);
     }
 
     void respondedAfter(long nanos) {
@@ -97,15 +91,7 @@ final class ShadowFigures implements AutoCloseable {
     }
 
     void count(ComparisonResult result) {
-        counter(comparisons, result).increment();
-    }
-
-    private static <K> Counter counter(Map<K, Counter> counters, K key) {
-        Counter counter = counters.get(key);
-        if (counter == null) {
-            throw new IllegalStateException("no counter for " + key);
-        }
-        return counter;
+        LabelledCounters.increment(comparisons, result);
     }
 
     /**

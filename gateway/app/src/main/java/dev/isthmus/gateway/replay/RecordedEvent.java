@@ -17,10 +17,8 @@ import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A request or response of a payload log. */
@@ -30,10 +28,7 @@ final class RecordedEvent {
 
     private static final String REQUEST = "org.kubeflow.serving.inference.request";
     private static final String RESPONSE = "org.kubeflow.serving.inference.response";
-    private static final String COMBINED = "dev.isthmus.serving.inference";
     private static final String JSON_LENGTH = "jsonlength";
-    private static final Set<String> DATA = Set.of("data", "request", "response");
-    private static final String BASE64 = "_base64";
     private static final JsonFactory JSON = JsonFactory.builder()
             .streamReadConstraints(StreamReadConstraints.builder()
                     .maxStringLength(Integer.MAX_VALUE)
@@ -51,51 +46,23 @@ final class RecordedEvent {
     }
 
     /**
-     * Parses a line: one event, or two if a request and its response are on one line.
+     * Parses a line.
      *
      * @param number of the line in its file, from 1
      * @throws BadLineException if it is no event of a payload log
      */
-    static List<RecordedEvent> parse(long number, byte[] line) throws BadLineException {
+    static RecordedEvent parse(long number, byte[] line) throws BadLineException {
         Map<String, String> attributes = new HashMap<>();
-        Map<String, byte[]> data = members(line, attributes);
-        byte[] body = data.get("data");
-        if (!COMBINED.equals(attributes.get("type"))) {
-            return List.of(checked(new RecordedEvent(number, attributes, body)));
-        }
-        Map<String, byte[]> both = body == null ? Map.of() : members(body, new HashMap<>());
-        return List.of(
-                checked(side(number, attributes, "request", REQUEST, both)),
-                checked(side(number, attributes, "response", RESPONSE, both)));
-    }
-
-    private static RecordedEvent side(
-            long number, Map<String, String> combined, String side, String type, Map<String, byte[]> data) {
-        Map<String, String> attributes = new HashMap<>(combined);
-        attributes.put("type", type);
-        attributes.put(JSON_LENGTH, combined.getOrDefault(side + JSON_LENGTH, ""));
-        String omitted = combined.getOrDefault("tensorsomitted", "");
-        attributes.put("tensorsomitted", Boolean.toString(omitted.equals(side) || omitted.equals("both")));
-        return new RecordedEvent(number, attributes, data.get(side));
-    }
-
-    /**
-     * Reads a JSON object.
-     *
-     * @param attributes takes the members that have scalar values; others, and those with data, are returned
-     * @return JSON as it is, base64 decoded and without the suffix of its name
-     */
-    private static Map<String, byte[]> members(byte[] line, Map<String, String> attributes) throws BadLineException {
-        Map<String, byte[]> data = new HashMap<>();
+        byte[] data = null;
         try (JsonParser json = JSON.createParser(line)) {
             require(json.nextToken() == JsonToken.START_OBJECT, "a JSON object is expected");
             while (json.nextToken() == JsonToken.FIELD_NAME) {
                 String name = json.currentName();
                 json.nextToken();
-                if (DATA.contains(name)) {
-                    data.put(name, value(line, json));
-                } else if (name.endsWith(BASE64) && json.currentToken() == JsonToken.VALUE_STRING) {
-                    data.put(name.substring(0, name.length() - BASE64.length()), json.getBinaryValue());
+                if (name.equals("data")) {
+                    data = value(line, json);
+                } else if (name.equals("data_base64") && json.currentToken() == JsonToken.VALUE_STRING) {
+                    data = json.getBinaryValue();
                 } else {
                     require(
                             json.currentToken().isScalarValue() && json.currentToken() != JsonToken.VALUE_NULL,
@@ -111,7 +78,7 @@ final class RecordedEvent {
         } catch (IOException e) {
             throw new BadLineException("a JSON object is expected: " + e.getMessage());
         }
-        return data;
+        return checked(new RecordedEvent(number, attributes, data));
     }
 
     /** The bytes of the current value. */

@@ -72,9 +72,7 @@ public final class ReplayRun {
         for (byte[] line = line(in); line != null; line = position < length ? line(in) : null) {
             if (line.length > 0) {
                 try {
-                    for (RecordedEvent event : RecordedEvent.parse(number, line)) {
-                        event(event, client);
-                    }
+                    event(RecordedEvent.parse(number, line), client);
                 } catch (BadLineException e) {
                     report.badLine(number, String.valueOf(e.getMessage()));
                 }

@@ -3,9 +3,7 @@ package dev.isthmus.gateway.flow;
 import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
 import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.flow.EventCollector.EventPair;
 import dev.isthmus.gateway.flow.EventCollector.SentEvent;
@@ -14,7 +12,6 @@ import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.gateway.settings.PayloadLogConfig.OmittedPayload;
-import dev.isthmus.gateway.settings.PayloadLogConfig.PayloadEvents;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import java.io.IOException;
@@ -27,7 +24,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The events of requests other than JSON and protobuf inferences, and those of requests and responses in one. */
+/** The events of requests other than JSON and protobuf inferences. */
 class PayloadKindsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String GENERATE = "{\"text_input\": \"x\",\n \"parameters\": {\"token\": 1.10}}";
@@ -146,74 +143,6 @@ class PayloadKindsTest {
             assertThat(events.request().header("content-type")).isEqualTo("application/octet-stream");
             assertThat(JSON.readTree(events.response().data()).path("outputs").size())
                     .isEqualTo(1);
-        }
-    }
-
-    private JsonNode combined(String id) throws Exception {
-        SentEvent event = sink.next();
-        assertThat(event.attribute("type")).isEqualTo("dev.isthmus.serving.inference");
-        assertThat(event.attribute("id")).isEqualTo(id);
-        assertThat(event.attributes()).containsKeys("time", "requesttime", "requestsize", "code");
-        return JSON.readTree(event.data());
-    }
-
-    @Test
-    void combined_isOneEventForEachCall() throws Exception {
-        try (Stage stage = stage(Map.of("events", PayloadEvents.COMBINED))) {
-            post(stage, "m/infer", Infer.json("a", 7), 200, "X-Request-Id: r-1");
-            JsonNode event = combined("r-1");
-            assertThat(event.path("request")).isEqualTo(JSON.readTree(Infer.json("a", 7)));
-            assertThat(event.path("response")).isEqualTo(JSON.readTree(Infer.responseJson("m", "a", 5)));
-            post(stage, "m/infer", "\1\2\3", 200, "Inference-Header-Content-Length: 0", "X-Request-Id: r-2");
-            assertThat(combined("r-2").path("request_base64").asText()).isEqualTo("AQID");
-            post(stage, "m/generate", GENERATE, 200, "X-Request-Id: r-3");
-            assertThat(combined("r-3").path("response").path("text_output").asText())
-                    .isEqualTo("y");
-            post(stage, "m/infer", "{\"inputs\":7}", 400, "X-Request-Id: r-4");
-            assertThat(combined("r-4").path("response").path("error").asText()).isNotEmpty();
-            post(stage, "none/infer", Infer.json("a", 7), 404, "X-Request-Id: r-5");
-            assertThat(combined("r-5").has("response")).isTrue();
-            generateStream(stage);
-            assertThat(JSON.readTree(sink.next().data()).path("response").asText())
-                    .isEqualTo(EVENTS);
-            stage.proxy().close();
-            assertThat(sink.waiting()).isZero();
-        }
-    }
-
-    @Test
-    void combined_clientThatLeaves_isOneEvent() throws Exception {
-        try (Stage stage = stage(Map.of("events", PayloadEvents.COMBINED))) {
-            try (Http1Client client = stage.http1()) {
-                client.send("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{\"inputs\"");
-                await().until(() -> stage.proxy().meters().get("isthmus.requests.under.way").gauges().stream()
-                        .anyMatch(gauge -> gauge.value() > 0));
-            }
-            SentEvent event = sink.next();
-            assertThat(event.attribute("requestomitted")).isEqualTo("incomplete");
-            assertThat(event.attribute("code")).isEqualTo("CANCELLED");
-        }
-    }
-
-    /** The request does not fit into what may wait. */
-    @Test
-    void combined_withoutMemory_isDroppedAndCountedOnce() throws Exception {
-        try (Stage stage = stage(Map.of("events", PayloadEvents.COMBINED, "maxQueued", 100, "maxSize", 100))) {
-            String padded = Infer.json("a", 7) + " ".repeat(90);
-            post(stage, "m/infer", padded.substring(0, 101), 200);
-            await().until(() -> stage.proxy()
-                            .meters()
-                            .get("isthmus.payload.log.dropped.events")
-                            .tag("reason", "full")
-                            .counter()
-                            .count()
-                    == 1);
-            await().until(() -> stage.proxy()
-                            .meters()
-                            .get("isthmus.payload.log.queued")
-                            .gauge()
-                            .value()
-                    == 0);
         }
     }
 }

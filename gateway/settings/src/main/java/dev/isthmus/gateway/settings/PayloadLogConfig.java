@@ -33,8 +33,7 @@ public record PayloadLogConfig(
         @Doc("Number of renamed files that are kept.") @Range(max = 1000) @Default("5")
         int keep,
 
-        @Doc("Which events: request, response or both; combined: one with both, except for messages of streams.")
-        @Default("both")
+        @Doc("Which events: of requests, of responses, or both.") @Default("both")
         PayloadEvents events,
 
         @Doc("Form of the tensors. json: a V2 body of JSON. binary: a V2 body with the binary tensor data extension.")
@@ -130,9 +129,7 @@ public record PayloadLogConfig(
     public enum PayloadEvents {
         BOTH,
         REQUEST,
-        RESPONSE,
-        /** One event of a request and its response. */
-        COMBINED
+        RESPONSE
     }
 
     /** The form of logged tensors. */

@@ -260,7 +260,7 @@ class ConfigLoaderTest {
             payload_log: {file: a, source: "a b"}           | payload_log: source: a URI reference is expected, got 'a b'
             payload_log: {file: a, max_queued: 1KiB}        | payload_log: max_size: at most max_queued, 1KiB, is expected, got '1MiB'
             payload_log: {file: a, max_size: 17MiB}         | payload_log: max_size: with form json at most 16MiB is expected, as JSON takes several times the memory, got '17MiB'
-            payload_log: {file: a, events: all}             | payload_log: events: one of both, request, response, combined is expected, got 'all'
+            payload_log: {file: a, events: all}             | payload_log: events: one of both, request, response is expected, got 'all'
             local: {embedded_models: true, device: cuda}    | local: device: cpu, gpu:N or auto is expected, got 'cuda'
             local: {}                                       | 'model_repository' or 'embedded_models: true' is expected
             local: {model_repository: /none}                | /none is not a directory

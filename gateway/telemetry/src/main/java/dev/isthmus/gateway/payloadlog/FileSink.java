@@ -4,15 +4,15 @@ import dev.isthmus.gateway.logfile.LogOutput;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.transcoder.json.JsonWriter;
-import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 
 /** Appends events to a file, one line each, in CloudEvents' JSON format. */
 final class FileSink implements EventSink {
-    private static final byte[] END = {'}', '\n'};
-
     private final LogOutput output;
     private final DeliveryListener listener;
 
@@ -23,39 +23,40 @@ final class FileSink implements EventSink {
 
     @Override
     public void send(CloudEvent event) {
-        byte[] line = line(event);
+        ByteBuf line = line(event);
         try {
-            output.write(line, line.length);
+            output.write(line.array(), line.readableBytes());
             listener.delivered();
         } catch (IOException e) {
             listener.lost(LossReason.IO_ERROR, FailureReason.of(e));
         }
     }
 
-    /** The event as one line. */
-    static byte[] line(CloudEvent event) {
-        byte[] attributes = attributes(event);
-        ByteBuffer data = event.value();
-        return ByteBuffer.allocate(attributes.length + data.remaining() + END.length)
-                .put(attributes)
-                .put(data)
-                .put(END)
-                .array();
+    /** The event as one line, in an array of its own; data is a string unless it is JSON (3.1). */
+    static ByteBuf line(CloudEvent event) {
+        JsonWriter json = new JsonWriter(new UnpooledByteBufAllocator(false));
+        json.open('{');
+        event.attributes().forEach((name, value) -> json.key(name).text(value));
+        if (event.hasData()) {
+            json.key("datacontenttype").text(event.contentType());
+            data(json, event);
+        }
+        json.close('}').out().writeByte('\n');
+        return json.take();
     }
 
-    /** The attributes, up to where the data begins. */
-    private static byte[] attributes(CloudEvent event) {
-        JsonWriter json = new JsonWriter(new UnpooledByteBufAllocator(false));
-        try {
-            json.open('{');
-            event.attributes().forEach((name, value) -> json.key(name).text(value));
-            if (event.hasData()) {
-                json.key("datacontenttype").text(event.contentType());
-                json.key(event.member("data"));
+    private static void data(JsonWriter json, CloudEvent event) {
+        switch (event.contentType()) {
+            case CloudEvent.BINARY -> {
+                ByteBuffer encoded = Base64.getEncoder().encode(ByteBuffer.wrap(event.data(), 0, event.length()));
+                json.key("data_base64").text(new String(encoded.array(), StandardCharsets.ISO_8859_1));
             }
-            return ByteBufUtil.getBytes(json.out());
-        } finally {
-            json.release();
+            case CloudEvent.EVENT_STREAM ->
+                json.key("data").text(new String(event.data(), 0, event.length(), StandardCharsets.UTF_8));
+            default -> {
+                json.key("data").item();
+                json.out().writeBytes(event.data(), 0, event.length());
+            }
         }
     }
 

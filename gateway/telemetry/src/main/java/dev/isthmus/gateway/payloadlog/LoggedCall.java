@@ -129,6 +129,5 @@ final class LoggedCall extends LoggedPayloads {
         } else if (gathered != null) {
             add(PayloadKind.RESPONSE, model, suffix(), gathered, this::responseOf);
         }
-        finish();
     }
 }

@@ -22,10 +22,6 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
     final PayloadLog log;
     private final CallFacts facts;
     private final Call call;
-    // Of a call whose request and response are one event:
-    private @Nullable PayloadEvent requestEvent;
-    private @Nullable PayloadEvent responseEvent;
-    private boolean full;
 
     LoggedPayloads(PayloadLog log, CallFacts facts, Call call) {
         this.log = log;
@@ -76,7 +72,7 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
             }
             case TOO_LARGE ->
                 add(kind, model, suffix, null, new EventPayload.Missing(MissingData.SIZE), buffer.size(), 0);
-            case NO_MEMORY -> full();
+            case NO_MEMORY -> log.full();
         }
     }
 
@@ -138,53 +134,6 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
             long bytes,
             long held) {
         String id = call.context().requestId() + suffix;
-        queue(new PayloadEvent(facts, kind, model, id, System.currentTimeMillis(), code, payload, bytes, held));
-    }
-
-    /** Whether the request and the response of the call are one event: not if there may be several. */
-    private boolean combines() {
-        return log.combines() && !facts.stream();
-    }
-
-    private void queue(PayloadEvent event) {
-        if (!combines()) {
-            log.add(new QueuedEvent(event));
-        } else if (event.kind() == PayloadKind.REQUEST) {
-            discard(requestEvent);
-            requestEvent = event;
-        } else {
-            discard(responseEvent);
-            responseEvent = event;
-        }
-    }
-
-    private void full() {
-        if (combines()) {
-            full = true;
-        } else {
-            log.full();
-        }
-    }
-
-    private void discard(@Nullable PayloadEvent event) {
-        if (event != null) {
-            log.discard(new QueuedEvent(event));
-        }
-    }
-
-    /** The call has ended: its event is complete if request and response are one. Idempotent. */
-    final void finish() {
-        if (requestEvent != null && !full) {
-            log.add(new QueuedEvent(requestEvent, responseEvent, true));
-        } else {
-            discard(requestEvent);
-            discard(responseEvent);
-            if (full) {
-                log.full();
-            }
-        }
-        requestEvent = null;
-        responseEvent = null;
-        full = false;
+        log.add(new PayloadEvent(facts, kind, model, id, System.currentTimeMillis(), code, payload, bytes, held));
     }
 }

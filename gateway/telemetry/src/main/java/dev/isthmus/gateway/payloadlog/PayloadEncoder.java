@@ -29,17 +29,12 @@ import java.io.IOException;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Encodes events: attributes as KServe's inference logger has them and a few more, and the payload as a V2 body of JSON
  * or with binary data, whatever the client's protocol and form were. Used by one thread.
  */
 final class PayloadEncoder {
-    /** The type of an event with request and response; KServe has none. */
-    private static final String COMBINED = "dev.isthmus.serving.inference";
-
     private static final String COMPONENT = "predictor";
     private static final String ENDPOINT = "default";
 
@@ -64,24 +59,6 @@ final class PayloadEncoder {
                 .withTensors(Integer.MAX_VALUE)
                 .withSharedMemory(true);
         transcoder = new Transcoder(limits);
-    }
-
-    /** The encoded event (taken). */
-    CloudEvent encode(QueuedEvent queued) {
-        if (!queued.combined()) {
-            return encode(queued.event());
-        }
-        PayloadEvent last = queued.response();
-        CloudEvent request;
-        try {
-            request = encode(queued.event());
-        } catch (RuntimeException | OutOfMemoryError fault) {
-            if (last != null) {
-                last.release();
-            }
-            throw fault;
-        }
-        return CombinedEncoding.of(COMBINED, request, last == null ? null : encode(last));
     }
 
     /** The encoded event (taken). */
@@ -243,61 +220,6 @@ final class PayloadEncoder {
                     attributes, body.binary() ? CloudEvent.BINARY : CloudEvent.JSON, data, content.readableBytes());
         } finally {
             body.release();
-        }
-    }
-
-    /**
-     * Makes one event of the encoded events of a request and its response: {@code {"request": ..., "response": ...}}.
-     * Attributes in which the two differ get the prefix {@code request} or {@code response}; the time is the response's.
-     */
-    static final class CombinedEncoding {
-        private static final Set<String> OF_EACH = Set.of(CloudEvent.JSON_LENGTH, "payloadsize", "dataomitted");
-        private static final String TYPE = "type";
-        private static final String TIME = "time";
-        private static final String OMITTED = "tensorsomitted";
-
-        private CombinedEncoding() {}
-
-        /** @param response null if there is none */
-        static CloudEvent of(String type, CloudEvent request, @Nullable CloudEvent response) {
-            Map<String, String> attributes = new LinkedHashMap<>();
-            merge(attributes, "request", request);
-            attributes.put("requesttime", attributes.getOrDefault(TIME, ""));
-            JsonWriter json = new JsonWriter(new UnpooledByteBufAllocator(false));
-            try {
-                json.open('{');
-                write(json, "request", request);
-                if (response != null) {
-                    merge(attributes, "response", response);
-                    write(json, "response", response);
-                }
-                json.close('}');
-                byte[] data = ByteBufUtil.getBytes(json.out());
-                attributes.put(TYPE, type);
-                return new CloudEvent(attributes, CloudEvent.JSON, data, data.length);
-            } finally {
-                json.release();
-            }
-        }
-
-        private static void merge(Map<String, String> attributes, String side, CloudEvent event) {
-            event.attributes().forEach((name, value) -> {
-                if (name.equals(OMITTED)) {
-                    attributes.merge(name, side, (before, also) -> "both");
-                } else if (OF_EACH.contains(name)) {
-                    attributes.put(side + name.replace("payload", "").replace("data", ""), value);
-                } else {
-                    attributes.put(name, value);
-                }
-            });
-        }
-
-        private static void write(JsonWriter json, String side, CloudEvent event) {
-            if (event.hasData()) {
-                json.key(event.member(side));
-                json.item();
-                json.out().writeBytes(event.value());
-            }
         }
     }
 }

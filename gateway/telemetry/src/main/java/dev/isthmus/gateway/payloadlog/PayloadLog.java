@@ -11,7 +11,6 @@ import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
-import dev.isthmus.gateway.settings.PayloadLogConfig.PayloadEvents;
 import dev.isthmus.oip.ModelRef;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -37,7 +36,7 @@ final class PayloadLog implements EventSink.DeliveryListener, Reloadable.Replace
     private final ReservedBytes memory;
     private final PayloadMeters meters;
     private final PayloadEncoder encoder;
-    private final LinkedBlockingQueue<QueuedEvent> queue = new LinkedBlockingQueue<>();
+    private final LinkedBlockingQueue<PayloadEvent> queue = new LinkedBlockingQueue<>();
     private final BackgroundWriter writer;
     /** Whether the thread has ended. */
     private volatile boolean ended;
@@ -72,15 +71,10 @@ final class PayloadLog implements EventSink.DeliveryListener, Reloadable.Replace
     /** Whether events of this kind are logged. */
     boolean wants(PayloadKind kind) {
         return switch (config.events()) {
-            case BOTH, COMBINED -> true;
+            case BOTH -> true;
             case REQUEST -> kind == PayloadKind.REQUEST;
             case RESPONSE -> kind == PayloadKind.RESPONSE;
         };
-    }
-
-    /** Whether a request and its response are one event. */
-    boolean combines() {
-        return config.events() == PayloadEvents.COMBINED;
     }
 
     /** What all events of a call have in common; null if the gateway makes the call itself. */
@@ -102,8 +96,8 @@ final class PayloadLog implements EventSink.DeliveryListener, Reloadable.Replace
         return new PayloadBuffer(call.allocator(), memory, meters, config.maxSize());
     }
 
-    /** Queues an event (taken), with the reservation of its payloads. */
-    void add(QueuedEvent event) {
+    /** Queues an event (taken), with the reservation of its payload. */
+    void add(PayloadEvent event) {
         if (writer.isClosed()) {
             drop(event, LossReason.CLOSED);
         } else if (memory.reserve(EVENT_BYTES)) {
@@ -121,15 +115,14 @@ final class PayloadLog implements EventSink.DeliveryListener, Reloadable.Replace
         lost(LossReason.FULL, "more than max_queued waits to be written");
     }
 
-    /** Drops an event that is not counted. */
-    void discard(QueuedEvent event) {
+    private void drop(PayloadEvent event, LossReason reason) {
         event.release();
         free(event.held());
-    }
-
-    private void drop(QueuedEvent event, LossReason reason) {
-        discard(event);
-        lost(reason, reason == LossReason.FULL ? "more than max_queued waits to be written" : "the log is closed");
+        if (reason == LossReason.FULL) {
+            full();
+        } else {
+            lost(reason, "the log is closed");
+        }
     }
 
     private void free(long bytes) {
@@ -140,7 +133,7 @@ final class PayloadLog implements EventSink.DeliveryListener, Reloadable.Replace
     private void run(EventSink sink) {
         try (sink) {
             while (!writer.isClosed() || !queue.isEmpty()) {
-                QueuedEvent event = queue.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
+                PayloadEvent event = queue.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
                 if (event != null) {
                     write(event, sink);
                 }
@@ -154,13 +147,13 @@ final class PayloadLog implements EventSink.DeliveryListener, Reloadable.Replace
     }
 
     private void dropAll() {
-        for (QueuedEvent left = queue.poll(); left != null; left = queue.poll()) {
+        for (PayloadEvent left = queue.poll(); left != null; left = queue.poll()) {
             memory.release(EVENT_BYTES);
             drop(left, LossReason.CLOSED);
         }
     }
 
-    private void write(QueuedEvent event, EventSink sink) throws InterruptedException {
+    private void write(PayloadEvent event, EventSink sink) throws InterruptedException {
         try {
             sink.send(encoder.encode(event));
         } catch (RuntimeException | OutOfMemoryError fault) {

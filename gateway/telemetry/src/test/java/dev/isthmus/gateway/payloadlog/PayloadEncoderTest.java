@@ -176,7 +176,7 @@ class PayloadEncoderTest {
     }
 
     private static String line(CloudEvent event) {
-        return new String(FileSink.line(event), StandardCharsets.UTF_8);
+        return FileSink.line(event).toString(StandardCharsets.UTF_8);
     }
 
     @Test
@@ -269,60 +269,6 @@ class PayloadEncoderTest {
     void generatedDocument_thatIsNoObject_isLeftOut() {
         CloudEvent event = encoder(Map.of()).encode(opaque(PayloadKind.REQUEST, OpaqueBodyKind.JSON, "[1]"));
         assertThat(event.attributes()).containsEntry("dataomitted", "unreadable");
-    }
-
-    @Test
-    void requestAndResponse_canBeOneEvent() throws IOException {
-        CloudEvent event = encoder(Map.of("form", PayloadForm.BINARY))
-                .encode(new QueuedEvent(
-                        event(
-                                PayloadKind.REQUEST,
-                                null,
-                                new EventPayload.Message(protobufRequest(Samples.ALL.getFirst()))),
-                        event(PayloadKind.RESPONSE, ErrorCode.NOT_FOUND, new EventPayload.FailureText("no \"m\"", "")),
-                        true));
-        assertThat(event.attributes())
-                .containsEntry("type", "dev.isthmus.serving.inference")
-                .containsEntry("id", "id-1")
-                .containsEntry("requesttime", "2023-11-14T22:13:20.123Z")
-                .containsEntry("time", "2023-11-14T22:13:20.123Z")
-                .containsEntry("requestsize", "17")
-                .containsEntry("responsesize", "17")
-                .containsEntry("code", "NOT_FOUND")
-                .containsKey("requestjsonlength")
-                .doesNotContainKeys("payloadsize", "jsonlength", "responsejsonlength");
-        assertThat(event.attributes().keySet()).allMatch(name -> name.matches("[a-z0-9]{1,20}"));
-        assertThat(event.contentType()).isEqualTo("application/json");
-        JsonNode data = JSON.readTree(bytes(event));
-        assertThat(new String(data.path("request_base64").binaryValue(), StandardCharsets.UTF_8))
-                .startsWith("{\"id\":\"i\",\"inputs\":[");
-        assertThat(data.path("response").toString()).isEqualTo("{\"error\":\"no \\\"m\\\"\"}");
-        assertThat(JSON.readTree(line(event)).path("data")).isEqualTo(data);
-    }
-
-    @Test
-    void combinedEvent_saysWhatIsMissing_andWhere() throws IOException {
-        OmittedPayload omit = new OmittedPayload(Set.of("IN"), Set.of());
-        CloudEvent event = encoder(Map.of("omit", omit))
-                .encode(new QueuedEvent(
-                        event(
-                                PayloadKind.REQUEST,
-                                null,
-                                new EventPayload.Message(protobufRequest(Samples.ALL.getFirst()))),
-                        event(PayloadKind.RESPONSE, null, new EventPayload.Missing(MissingData.SIZE)),
-                        true));
-        assertThat(event.attributes())
-                .containsEntry("tensorsomitted", "request")
-                .containsEntry("responseomitted", "size")
-                .doesNotContainKeys("dataomitted", "requestomitted");
-        assertThat(text(event)).isEqualTo("{\"request\":{\"id\":\"i\",\"inputs\":[]}}");
-        CloudEvent alone = encoder(Map.of())
-                .encode(new QueuedEvent(
-                        event(PayloadKind.REQUEST, null, new EventPayload.Missing(MissingData.INCOMPLETE)),
-                        null,
-                        true));
-        assertThat(alone.attributes()).containsEntry("requestomitted", "incomplete");
-        assertThat(text(alone)).isEqualTo("{}");
     }
 
     @Test

@@ -97,7 +97,7 @@ final class AdminClient implements AutoCloseable {
                 .timeout(TIMEOUT)
                 .method(method, HttpRequest.BodyPublishers.noBody());
         if (token != null) {
-            request.header("Authorization", ServerOptions.bearer(token));
+            request.header("Authorization", CommandOptions.bearer(token));
         }
         try {
             return client.send(request.build(), HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));

@@ -1,15 +1,28 @@
 package dev.isthmus.gateway.cli;
 
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
 
 /** Options in the forms that several commands have, and their values. */
 final class CommandOptions {
+    /** Of all commands that send requests: the token that they send. */
+    static final Option TOKEN =
+            valued("token-file", "FILE", "File with a token, sent as 'authorization: Bearer TOKEN'.");
+    /** Of the same: whose certificates they accept. */
+    static final Option AUTHORITY = valued(
+            "ca-file",
+            "FILE",
+            "PEM file with the authorities that may have issued the server's certificate; default: those of the JVM.");
+
     private CommandOptions() {}
 
     /** An option with a value. */
@@ -82,5 +95,33 @@ final class CommandOptions {
     /** The names of an option in messages: "-n, --count". */
     static String name(Option option) {
         return (option.getOpt() == null ? "" : "-" + option.getOpt() + ", ") + "--" + option.getLongOpt();
+    }
+
+    /**
+     * The token; null if the option is absent.
+     *
+     * @throws UsageException if its file cannot be read
+     */
+    static @Nullable String token(Arguments arguments) throws UsageException {
+        Path file = arguments.file(TOKEN);
+        return file == null ? null : text(TOKEN, file).strip();
+    }
+
+    /** The value of the header {@code authorization}. */
+    static String bearer(String token) {
+        return "Bearer " + token;
+    }
+
+    /**
+     * The text of an option's file.
+     *
+     * @throws UsageException if it cannot be read
+     */
+    static String text(Option option, Path file) throws UsageException {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UsageException(name(option) + ": a file with text is expected: " + FailureReason.of(e));
+        }
     }
 }

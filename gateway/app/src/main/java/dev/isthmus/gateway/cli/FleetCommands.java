@@ -82,7 +82,7 @@ final class FleetCommands {
         @Override
         JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
             ObjectNode document = (ObjectNode) super.document(admin, arguments);
-            if (arguments.has(ServerOptions.TOKEN)) {
+            if (arguments.has(CommandOptions.TOKEN)) {
                 document.set(LAST_ERRORS, admin.get("/debug/errors?limit=5").path("servers"));
             }
             return document;

@@ -54,8 +54,8 @@ final class InferCommand extends Command {
                         COUNT,
                         CONCURRENCY,
                         HEADER,
-                        ServerOptions.TOKEN,
-                        ServerOptions.AUTHORITY,
+                        CommandOptions.TOKEN,
+                        CommandOptions.AUTHORITY,
                         OUTPUT),
                 "Sends an inference request and prints the response, or with -n who responded, and how fast.",
                 "MODEL is the name that a client requests, or NAME/VERSION.",
@@ -69,7 +69,7 @@ final class InferCommand extends Command {
         ModelRef model = CommandOptions.model("", arguments.operand(0));
         int count = Objects.requireNonNullElse(arguments.number(COUNT, 1, MAX_COUNT), 1);
         Path file = arguments.file(FILE);
-        String given = file == null ? null : ServerOptions.text(FILE, file);
+        String given = file == null ? null : CommandOptions.text(FILE, file);
         InferReport report;
         try {
             String request = given == null ? InferRun.example(connection, model) : given;
@@ -109,7 +109,7 @@ final class InferCommand extends Command {
         String url = Objects.requireNonNullElse(arguments.text(URL), DEFAULT_URL);
         return new ServerConnection(
                 CommandOptions.server(URL, url),
-                arguments.file(ServerOptions.AUTHORITY),
+                arguments.file(CommandOptions.AUTHORITY),
                 arguments.has(GRPC),
                 BinaryTensorData.AUTO,
                 headers(arguments),
@@ -118,9 +118,9 @@ final class InferCommand extends Command {
 
     private static Map<String, String> headers(Arguments arguments) throws UsageException {
         Map<String, String> headers = new LinkedHashMap<>(arguments.pairs(HEADER));
-        String token = ServerOptions.token(arguments);
+        String token = CommandOptions.token(arguments);
         if (token != null) {
-            headers.put("authorization", ServerOptions.bearer(token));
+            headers.put("authorization", CommandOptions.bearer(token));
         }
         return headers;
     }

@@ -28,7 +28,7 @@ record RemoteOptions(
 
     /** The options of every command that asks a running gateway, and further ones. */
     static List<Option> with(Option... further) {
-        List<Option> all = new ArrayList<>(List.of(ADMIN, ServerOptions.TOKEN, ServerOptions.AUTHORITY, OUTPUT));
+        List<Option> all = new ArrayList<>(List.of(ADMIN, CommandOptions.TOKEN, CommandOptions.AUTHORITY, OUTPUT));
         all.addAll(List.of(further));
         return all;
     }
@@ -37,8 +37,8 @@ record RemoteOptions(
     static RemoteOptions of(Arguments arguments) throws UsageException {
         return new RemoteOptions(
                 CommandOptions.server(ADMIN, Objects.requireNonNullElse(arguments.text(ADMIN), DEFAULT_ADMIN)),
-                ServerOptions.token(arguments),
-                arguments.file(ServerOptions.AUTHORITY),
+                CommandOptions.token(arguments),
+                arguments.file(CommandOptions.AUTHORITY),
                 arguments.word(OUTPUT).equals(JSON));
     }
 }

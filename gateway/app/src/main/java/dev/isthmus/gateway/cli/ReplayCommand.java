@@ -51,7 +51,7 @@ final class ReplayCommand extends Command {
                 List.of("FILE"),
                 List.of(
                         TO,
-                        ServerOptions.AUTHORITY,
+                        CommandOptions.AUTHORITY,
                         GRPC,
                         FORM,
                         HEADER,
@@ -106,7 +106,7 @@ final class ReplayCommand extends Command {
         double rate = number(arguments, RATE, 0, MAX_RATE);
         ServerConnection connection = new ServerConnection(
                 CommandOptions.server(TO, arguments.text(TO)),
-                arguments.file(ServerOptions.AUTHORITY),
+                arguments.file(CommandOptions.AUTHORITY),
                 arguments.has(GRPC),
                 switch (arguments.word(FORM)) {
                     case "json" -> BinaryTensorData.FALSE;

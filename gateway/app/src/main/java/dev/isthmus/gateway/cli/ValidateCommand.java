@@ -11,12 +11,12 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.TimeoutHints;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.oip.OipException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.commons.cli.Option;
+import org.jspecify.annotations.Nullable;
 
 /** Checks a configuration, and with {@code --probe} the servers that it names. */
 final class ValidateCommand extends Command {
@@ -98,11 +98,20 @@ final class ValidateCommand extends Command {
             refused(validation, List.of(validation.problem(e.message())));
             return IsthmusCommand.REFUSED;
         }
-        if (!arguments.has(PROBE)) {
-            good(validation, config);
-            return 0;
+        FleetReport report;
+        try {
+            report = arguments.has(PROBE) ? FleetProbe.of(config, timeout) : null;
+        } catch (OipException e) {
+            if (validation.text() || validation.json()) {
+                console.err().println("isthmus validate: " + e.message());
+            } else {
+                validation.report(List.of(validation.problem(e.message())));
+                console.out().flush();
+            }
+            return NOT_GOOD;
         }
-        return probe(validation, config, timeout);
+        print(validation, TimeoutHints.of(config), report);
+        return report == null || report.problems().isEmpty() ? 0 : NOT_GOOD;
     }
 
     private static void refused(Validation validation, List<ConfigProblem> problems) {
@@ -119,30 +128,29 @@ final class ValidateCommand extends Command {
         console.out().flush();
     }
 
-    private static void good(Validation validation, GatewayConfig config) {
-        PrintWriter out = validation.console().out();
-        if (validation.json()) {
-            out.println(document(validation, config, true).toPrettyString());
-        } else if (validation.text()) {
-            good(validation, TimeoutHints.of(config));
-        } else {
-            validation.report(List.of());
-        }
-        out.flush();
-    }
-
-    /** Hints are no problems, and appear beside the result. */
-    private static void good(Validation validation, List<String> hints) {
+    /** @param report of the servers; null if they were not asked */
+    private static void print(Validation validation, List<String> hints, @Nullable FleetReport report) {
         Console console = validation.console();
-        console.out().println(validation.name() + ": good");
-        hints.forEach(hint -> console.err().println(validation.name() + ": hint: " + hint));
-        console.err().flush();
-    }
-
-    private static ObjectNode document(Validation validation, GatewayConfig config, boolean good) {
-        ObjectNode document = document(validation, good);
-        TimeoutHints.of(config).forEach(document.putArray("hints")::add);
-        return document;
+        List<String> problems = report == null ? List.of() : report.problems();
+        if (validation.json()) {
+            ObjectNode document = document(validation, problems.isEmpty());
+            hints.forEach(document.putArray("hints")::add);
+            if (report != null) {
+                document.setAll(report.document());
+            }
+            console.out().println(document.toPrettyString());
+        } else if (validation.text()) {
+            console.out().println(validation.name() + ": good");
+            // They are no problems, and appear beside the result.
+            hints.forEach(hint -> console.err().println(validation.name() + ": hint: " + hint));
+            console.err().flush();
+            if (report != null) {
+                print(report, console);
+            }
+        } else {
+            validation.report(problems.stream().map(validation::problem).toList());
+        }
+        console.out().flush();
     }
 
     private static ObjectNode document(Validation validation, boolean good) {
@@ -150,36 +158,6 @@ final class ValidateCommand extends Command {
                 .objectNode()
                 .put("file", validation.name())
                 .put("good", good);
-    }
-
-    private static int probe(Validation validation, GatewayConfig config, Duration timeout)
-            throws InterruptedException {
-        Console console = validation.console();
-        FleetReport report;
-        try {
-            report = FleetProbe.of(config, timeout);
-        } catch (OipException e) {
-            if (validation.text() || validation.json()) {
-                console.err().println("isthmus validate: " + e.message());
-            } else {
-                validation.report(List.of(validation.problem(e.message())));
-                console.out().flush();
-            }
-            return NOT_GOOD;
-        }
-        if (validation.json()) {
-            ObjectNode document = document(validation, config, report.problems().isEmpty());
-            document.setAll(report.document());
-            console.out().println(document.toPrettyString());
-        } else if (validation.text()) {
-            good(validation, TimeoutHints.of(config));
-            print(report, console);
-        } else {
-            validation.report(
-                    report.problems().stream().map(validation::problem).toList());
-        }
-        console.out().flush();
-        return report.problems().isEmpty() ? 0 : NOT_GOOD;
     }
 
     private static void print(FleetReport report, Console console) {

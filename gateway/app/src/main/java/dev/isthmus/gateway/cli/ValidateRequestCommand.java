@@ -38,7 +38,7 @@ final class ValidateRequestCommand extends Command {
         super(
                 "validate-request",
                 List.of("MODEL"),
-                List.of(FILE, URL, ServerOptions.TOKEN, ServerOptions.AUTHORITY, OUTPUT),
+                List.of(FILE, URL, CommandOptions.TOKEN, CommandOptions.AUTHORITY, OUTPUT),
                 "Says what would be wrong with an inference request, without sending it to a server.",
                 "MODEL is the name that a client requests, or NAME/VERSION.",
                 "Exit status: 0 nothing, 1 something, or it cannot be told, 2 an argument is invalid.");
@@ -54,8 +54,8 @@ final class ValidateRequestCommand extends Command {
         }
         URI gateway = CommandOptions.server(URL, Objects.requireNonNullElse(arguments.text(URL), DEFAULT_URL));
         try {
-            HttpRequest request = request(gateway, model, file, ServerOptions.token(arguments));
-            HttpResponse<String> response = send(request, arguments.file(ServerOptions.AUTHORITY));
+            HttpRequest request = request(gateway, model, file, CommandOptions.token(arguments));
+            HttpResponse<String> response = send(request, arguments.file(CommandOptions.AUTHORITY));
             return print(response, json, console);
         } catch (IOException | TlsFileException e) {
             console.err().println("isthmus validate-request: " + gateway + ": " + FailureReason.of(e));
@@ -74,7 +74,7 @@ final class ValidateRequestCommand extends Command {
             throw new UsageException("--file: a file with the request is expected, got '" + file + "'");
         }
         if (token != null) {
-            request.header("Authorization", ServerOptions.bearer(token));
+            request.header("Authorization", CommandOptions.bearer(token));
         }
         return request.build();
     }

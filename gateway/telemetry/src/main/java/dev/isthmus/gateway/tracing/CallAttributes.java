@@ -1,16 +1,13 @@
 package dev.isthmus.gateway.tracing;
 
-import dev.isthmus.gateway.call.AttemptTarget;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.OperationKind;
-import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.transcoder.message.Wire;
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.common.AttributesBuilder;
@@ -18,9 +15,6 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeSet;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The span of a call, by the semantic conventions of HTTP servers, of gRPC servers and of generative AI. */
@@ -196,124 +190,6 @@ final class CallAttributes {
     static void put(AttributesBuilder all, String key, @Nullable String value) {
         if (value != null && !value.isEmpty()) {
             all.put(key, cut(value));
-        }
-    }
-
-    /** The spans of attempts, by the semantic conventions of HTTP clients and of gRPC clients, of copies and joined calls. */
-    static final class AttemptAttributes {
-        private static final int OK = 200;
-        private static final Pattern SERVER = Pattern.compile("\\[?(.+?)]?:([0-9]{1,5})");
-
-        private AttemptAttributes() {}
-
-        /** The name of the span. */
-        static String name(Operation operation, AttemptTarget target) {
-            return switch (target.wire()) {
-                case PROTOBUF -> OperationNames.method(operation);
-                case REST -> verb(operation) + ' ' + operation.path(target.model());
-                case DECODED -> "infer";
-            };
-        }
-
-        private static String verb(Operation operation) {
-            return operation.posts() ? "POST" : "GET";
-        }
-
-        /** @param code null if it has not failed */
-        static Attributes of(Operation operation, AttemptTarget target, @Nullable ErrorCode code) {
-            AttributesBuilder all = Attributes.builder();
-            server(all, target.server());
-            if (target.wire() == Wire.PROTOBUF) {
-                all.put("rpc.system.name", "grpc");
-                all.put("rpc.method", OperationNames.method(operation));
-                all.put("rpc.response.status_code", CallAttributes.grpcStatus(code));
-            } else if (target.wire() == Wire.REST) {
-                all.put("http.request.method", verb(operation));
-                all.put("url.template", operation.path(target.model()));
-                if (code == null) {
-                    all.put("http.response.status_code", OK);
-                }
-                if (target.number() > 1) {
-                    all.put("http.request.resend_count", target.number() - 1);
-                }
-            }
-            if (operation instanceof Operation.Generate) {
-                generative(all, target.model());
-            }
-            all.put("isthmus.attempt", target.number());
-            CallAttributes.put(all, "isthmus.upstream", target.upstream());
-            CallAttributes.put(all, "isthmus.served_model", target.model().name());
-            CallAttributes.put(all, "isthmus.served_version", target.model().version());
-            return failed(all, code).build();
-        }
-
-        /** @param code null if it has not failed */
-        static Attributes ofCopy(String shadow, @Nullable ErrorCode code) {
-            return failed(Attributes.builder().put("isthmus.shadow", shadow), code)
-                    .build();
-        }
-
-        /** @param code null if it has not failed */
-        static Attributes ofJoined(int calls, @Nullable ErrorCode code) {
-            return failed(Attributes.builder().put("isthmus.joined", calls), code)
-                    .build();
-        }
-
-        /** The attributes of a request of the generate extension. */
-        static void generative(AttributesBuilder all, ModelRef model) {
-            all.put("gen_ai.operation.name", "text_completion");
-            CallAttributes.put(all, "gen_ai.request.model", model.name());
-        }
-
-        private static AttributesBuilder failed(AttributesBuilder all, @Nullable ErrorCode code) {
-            return code == null ? all : all.put("error.type", code.name());
-        }
-
-        /** @param label address and port */
-        private static void server(AttributesBuilder all, String label) {
-            Matcher server = SERVER.matcher(label);
-            if (server.matches()) {
-                all.put("server.address", server.group(1));
-                all.put("server.port", Long.parseLong(server.group(2)));
-            }
-        }
-    }
-
-    /** The names of gRPC methods in spans. */
-    static final class OperationNames {
-        /** A method that the gateway does not know. */
-        static final String OTHER = "_OTHER";
-
-        private static final String SERVICE = "inference.GRPCInferenceService/";
-        private static final Set<String> METHODS = methods();
-
-        private OperationNames() {}
-
-        private static Set<String> methods() {
-            Set<String> all = new TreeSet<>(Set.of(
-                    "grpc.health.v1.Health/Check",
-                    "grpc.health.v1.Health/Watch",
-                    "grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
-                    "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"));
-            for (OperationKind kind : OperationKind.values()) {
-                all.add(SERVICE + kind.grpcMethod());
-            }
-            all.remove(SERVICE);
-            for (Extension extension : Extension.values()) {
-                all.add(SERVICE + extension.grpcMethod());
-            }
-            return Set.copyOf(all);
-        }
-
-        /** The method of a gRPC request's path; {@link #OTHER} if it is unknown, so that clients do not make up names. */
-        static String received(String path) {
-            String method = path.isEmpty() ? path : path.substring(1);
-            return METHODS.contains(method) ? method : OTHER;
-        }
-
-        /** The method that a gRPC server is asked for. */
-        static String method(Operation operation) {
-            return SERVICE + operation.grpcMethod();
         }
     }
 }

@@ -6,7 +6,6 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.extension.Extension;
-import dev.isthmus.gateway.tracing.CallAttributes.OperationNames;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.message.NonFinite;
 import java.util.stream.Stream;

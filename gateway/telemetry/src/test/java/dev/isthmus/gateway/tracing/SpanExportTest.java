@@ -5,14 +5,11 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.TracingConfig;
-import dev.isthmus.gateway.tracing.RecordedSpan.FinishedSpan;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.opentelemetry.api.common.Attributes;
-import io.opentelemetry.api.trace.SpanContext;
-import io.opentelemetry.api.trace.SpanKind;
-import io.opentelemetry.sdk.resources.Resource;
+import io.opentelemetry.api.trace.Tracer;
+import io.opentelemetry.sdk.trace.ReadableSpan;
+import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.opentelemetry.sdk.trace.data.SpanData;
-import io.opentelemetry.sdk.trace.data.StatusData;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -25,6 +22,8 @@ import org.junit.jupiter.api.Test;
 class SpanExportTest {
     private static final TracingConfig CONFIG =
             TestConfigs.with(TracingConfig.DEFAULT, Map.of("endpoint", "http://a/v1/traces", "queue", 10));
+
+    private static final Tracer TRACER = SdkTracerProvider.builder().build().get("test");
 
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private final List<SpanData> sent = Collections.synchronizedList(new ArrayList<>());
@@ -61,17 +60,7 @@ class SpanExportTest {
     }
 
     private static SpanData span(int number) {
-        return new FinishedSpan(
-                "s" + number,
-                SpanKind.SERVER,
-                SpanContext.getInvalid(),
-                SpanContext.getInvalid(),
-                StatusData.unset(),
-                1,
-                2,
-                Attributes.empty(),
-                List.of(),
-                Resource.empty());
+        return ((ReadableSpan) TRACER.spanBuilder("s" + number).startSpan()).toSpanData();
     }
 
     private double dropped(String reason) {

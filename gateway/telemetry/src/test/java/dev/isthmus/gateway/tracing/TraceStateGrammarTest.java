@@ -2,7 +2,6 @@ package dev.isthmus.gateway.tracing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.tracing.CallTracer.TraceStateGrammar;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;

@@ -55,7 +55,7 @@ final class DocumentFilter {
      */
     FilteredDocument json(ByteBuf document) throws IOException {
         ByteArrayOutputStream out = new ByteArrayOutputStream(document.readableBytes());
-        boolean omitted = copy(new ByteBufInputStream(document.slice()), out);
+        boolean omitted = copy(new ByteBufInputStream(document.slice()), out, true);
         return new FilteredDocument(out.toByteArray(), omitted);
     }
 
@@ -96,7 +96,7 @@ final class DocumentFilter {
         if (document.equals(DONE)) {
             write(out, DONE);
         } else {
-            omitted = copy(new ByteArrayInputStream(document.getBytes(StandardCharsets.UTF_8)), out);
+            omitted = copy(new ByteArrayInputStream(document.getBytes(StandardCharsets.UTF_8)), out, true);
         }
         out.write('\n');
         return omitted;
@@ -106,22 +106,38 @@ final class DocumentFilter {
         out.writeBytes(text.getBytes(StandardCharsets.UTF_8));
     }
 
-    /** Copies one JSON object; returns whether tensors were left out. */
-    private boolean copy(InputStream document, ByteArrayOutputStream to) throws IOException {
+    /** The JSON of a parameter on one line, without the members that are left out. */
+    String parameter(String json) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream(json.length());
+        try {
+            copy(new ByteArrayInputStream(json.getBytes(StandardCharsets.UTF_8)), out, false);
+        } catch (IOException never) {
+            return "null";
+        }
+        return out.toString(StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Copies a value of JSON; numbers keep their digits, and non-finite ones become strings.
+     *
+     * @param document whether it is an object with tensors
+     * @return whether tensors were left out
+     */
+    private boolean copy(InputStream json, ByteArrayOutputStream to, boolean document) throws IOException {
         boolean omitted = false;
-        try (JsonParser in = JSON.createParser(document);
+        try (JsonParser in = JSON.createParser(json);
                 JsonGenerator out = JSON.createGenerator(to)) {
-            require(in.nextToken() == JsonToken.START_OBJECT);
-            out.copyCurrentEvent(in);
+            require(in.nextToken() == JsonToken.START_OBJECT || !document);
+            out.copyCurrentEventExact(in);
             for (JsonToken token = in.nextToken(); token != null; token = in.nextToken()) {
                 boolean named = token == JsonToken.FIELD_NAME;
-                boolean tensor = named && in.getParsingContext().getParent().inRoot() && omits(in.currentName());
+                boolean tensor =
+                        document && named && in.getParsingContext().getParent().inRoot() && omits(in.currentName());
                 if (tensor || (named && parameters.contains(in.currentName()))) {
                     in.nextToken();
                     in.skipChildren();
                     omitted |= tensor;
                 } else {
-                    // A number keeps its digits.
                     out.copyCurrentEventExact(in);
                 }
                 if (in.getParsingContext().inRoot()) {

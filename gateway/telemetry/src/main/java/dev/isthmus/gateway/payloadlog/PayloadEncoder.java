@@ -50,8 +50,8 @@ final class PayloadEncoder {
     PayloadEncoder(PayloadLogConfig config, PayloadMeters meters) {
         this.config = config;
         this.meters = meters;
-        omission = new PayloadOmission(config.omit());
         documents = new DocumentFilter(config.omit());
+        omission = new PayloadOmission(config.omit(), documents);
         // Every JSON parser reads strings, and so does the reader of requests.
         forms = (config.form() == PayloadForm.BINARY ? OutputForms.BINARY : OutputForms.JSON).with(NonFinite.STRING);
         limits = WireLimits.DEFAULT

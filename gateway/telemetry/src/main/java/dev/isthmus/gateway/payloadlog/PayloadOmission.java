@@ -1,12 +1,5 @@
 package dev.isthmus.gateway.payloadlog;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.json.JsonReadFeature;
-import com.fasterxml.jackson.databind.DeserializationFeature;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.cfg.JsonNodeFeature;
-import com.fasterxml.jackson.databind.json.JsonMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.settings.PayloadLogConfig.OmittedPayload;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
@@ -21,20 +14,14 @@ import java.util.Set;
 
 /** Leaves tensors and parameters out of messages. */
 final class PayloadOmission {
-    /** Numbers keep their digits, so that what is written reads back to the same value. */
-    private static final JsonMapper JSON = JsonMapper.builder()
-            .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
-            .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
-            .enable(DeserializationFeature.USE_BIG_INTEGER_FOR_INTS)
-            .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
-            .build();
-
     private final Set<String> tensors;
     private final Set<String> parameters;
+    private final DocumentFilter documents;
 
-    PayloadOmission(OmittedPayload omit) {
+    PayloadOmission(OmittedPayload omit, DocumentFilter documents) {
         tensors = omit.tensors();
         parameters = omit.parameters();
+        this.documents = documents;
     }
 
     /** Whether any tensor of this message is left out. */
@@ -80,27 +67,13 @@ final class PayloadOmission {
         Map<String, Parameter> kept = new LinkedHashMap<>();
         all.forEach((name, value) -> {
             if (!parameters.contains(name)) {
-                kept.put(name, value instanceof Parameter.Json json ? new Parameter.Json(kept(json.text())) : value);
+                kept.put(
+                        name,
+                        value instanceof Parameter.Json json
+                                ? new Parameter.Json(documents.parameter(json.text()))
+                                : value);
             }
         });
         return kept;
-    }
-
-    /** The value on one line, without the members that are left out; non-finite numbers become strings. */
-    private String kept(String json) {
-        try {
-            JsonNode value = JSON.readTree(json);
-            remove(value);
-            return JSON.writeValueAsString(value);
-        } catch (JsonProcessingException never) {
-            return "null";
-        }
-    }
-
-    private void remove(JsonNode value) {
-        if (value instanceof ObjectNode object) {
-            object.remove(parameters);
-        }
-        value.forEach(this::remove);
     }
 }

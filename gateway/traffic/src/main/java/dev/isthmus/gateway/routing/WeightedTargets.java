@@ -79,32 +79,18 @@ public final class WeightedTargets {
         return arms;
     }
 
-    /** The target whose interval contains this hash or random number. */
-    WeightedTarget at(long hash) {
-        return arms.get(index(ends, StickyHash.unit(hash)));
-    }
-
-    /** The index of the interval that contains the point. */
-    private static int index(double[] ends, double point) {
-        int index = 0;
-        while (point >= ends[index]) {
-            index++;
-        }
-        return index;
-    }
-
-    /** The same among the targets for a version, in proportion to their shares, or equally if all are 0. */
+    /**
+     * The target whose interval contains this hash or random number; among the targets for a version in proportion to
+     * their shares, or equally if all are 0.
+     */
     WeightedTarget at(long hash, @Nullable RequestedVersion version) {
-        if (version == null) {
-            return at(hash);
-        }
         double[] now = ends;
         double total = total(now, version);
         double remaining = StickyHash.unit(hash) * (total == 0 ? count(version) : total);
         WeightedTarget last = arms.get(0);
         for (int i = 0; i < arms.size() && remaining >= 0; i++) {
             double share = total == 0 ? 1 : share(now, i);
-            if (version.isCandidate(arms.get(i)) && share > 0) {
+            if (isCandidate(arms.get(i), version) && share > 0) {
                 last = arms.get(i);
                 remaining -= share;
             }
@@ -115,31 +101,32 @@ public final class WeightedTargets {
     /** The current share of a target among the targets for a version, as in {@link #at(long, RequestedVersion)}. */
     double share(WeightedTarget arm, @Nullable RequestedVersion version) {
         double[] now = ends;
-        double share = share(now, index(arm.name()));
-        if (version == null) {
-            return share;
-        }
         double total = total(now, version);
-        return !version.isCandidate(arm) ? 0 : total == 0 ? 1.0 / count(version) : share / total;
+        double share = share(now, index(arm.name()));
+        return !isCandidate(arm, version) ? 0 : total == 0 ? 1.0 / count(version) : share / total;
     }
 
     /** Whether a stream stays on its target: as long as the target has a share, or no other one has. */
     boolean keeps(WeightedTarget arm, @Nullable RequestedVersion version) {
         double[] now = ends;
-        boolean hasShare = share(now, index(arm.name())) > 0;
-        return version == null ? hasShare : version.isCandidate(arm) && (hasShare || total(now, version) == 0);
+        return isCandidate(arm, version) && (share(now, index(arm.name())) > 0 || total(now, version) == 0);
     }
 
-    private double total(double[] now, RequestedVersion version) {
+    private static boolean isCandidate(WeightedTarget arm, @Nullable RequestedVersion version) {
+        return version == null || version.isCandidate(arm);
+    }
+
+    /** The last interval ends at 1: all shares together are exactly that. */
+    private double total(double[] now, @Nullable RequestedVersion version) {
         double total = 0;
-        for (int i = 0; i < arms.size(); i++) {
+        for (int i = 0; i < arms.size() && version != null; i++) {
             total += version.isCandidate(arms.get(i)) ? share(now, i) : 0;
         }
-        return total;
+        return version == null ? 1 : total;
     }
 
-    private long count(RequestedVersion version) {
-        return arms.stream().filter(version::isCandidate).count();
+    private long count(@Nullable RequestedVersion version) {
+        return arms.stream().filter(arm -> isCandidate(arm, version)).count();
     }
 
     /** The target of this name. */

@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.stream.Collectors;
 import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
 
@@ -154,14 +153,7 @@ final class InferCommand extends Command {
         if (report.path("answered").asInt() == 0) {
             return;
         }
-        console.out()
-                .println(report.path("latency_ms").properties().stream()
-                        .map(each -> String.format(
-                                Locale.ROOT,
-                                "%s %.3f ms",
-                                each.getKey(),
-                                each.getValue().asDouble()))
-                        .collect(Collectors.joining(", ", "latency: ", "")));
+        console.out().println(InferReport.latencies(report));
         TextTable.print(
                 console.out(),
                 "MODEL=model, VERSION=version, RESPONSES=responses, SHARE=share",

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.replay;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -16,8 +17,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.EnumMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** How the requests of an {@link InferRun} ended. Thread-safe. */
@@ -83,6 +86,17 @@ public final class InferReport {
     /** The first response, as a REST client gets it; null if there is none. */
     public synchronized @Nullable String response() {
         return response;
+    }
+
+    /** The latencies of a report on one line, for people. */
+    public static String latencies(JsonNode report) {
+        return report.path("latency_ms").properties().stream()
+                .map(each -> String.format(
+                        Locale.ROOT,
+                        "%s %.3f ms",
+                        each.getKey(),
+                        each.getValue().asDouble()))
+                .collect(Collectors.joining(", ", "latency: ", ""));
     }
 
     /** The milliseconds that a share of responses did not exceed; 0 without a response. */

@@ -19,9 +19,6 @@ public final class ReplayReport {
     /** Bad lines and failures that are listed; all are counted. */
     private static final int LISTED = 20;
 
-    private static final double[] PERCENTILES = {0.5, 0.9, 0.99};
-    private static final String[] PERCENTILE_NAMES = {"p50", "p90", "p99"};
-
     private final ReplaySettings settings;
     private final LatencyHistogram latencies = new LatencyHistogram();
 
@@ -194,13 +191,7 @@ public final class ReplayReport {
                 badLines,
                 perSecond()));
         if (sent > 0) {
-            StringBuilder times = new StringBuilder("latency:");
-            for (int i = 0; i < PERCENTILES.length; i++) {
-                times.append(String.format(
-                        Locale.ROOT, " %s %.3f ms,", PERCENTILE_NAMES[i], millis(percentile(PERCENTILES[i]))));
-            }
-            lines.add(times.append(String.format(Locale.ROOT, " max %.3f ms", millis(slowestNanos)))
-                    .toString());
+            lines.add(InferReport.latencies(document()));
         }
         if (settings.compare()) {
             lines.add("compared " + (equal + different) + ": " + equal + " equal, " + different + " different");
@@ -233,11 +224,11 @@ public final class ReplayReport {
                 .put("bad_lines", badLines)
                 .put("seconds", nanos / (double) TimeUnit.SECONDS.toNanos(1))
                 .put("requests_per_second", perSecond());
-        ObjectNode times = document.putObject("latency_ms");
-        for (int i = 0; i < PERCENTILES.length; i++) {
-            times.put(PERCENTILE_NAMES[i], millis(percentile(PERCENTILES[i])));
-        }
-        times.put("max", millis(slowestNanos));
+        document.putObject("latency_ms")
+                .put("p50", millis(percentile(0.5)))
+                .put("p90", millis(percentile(0.9)))
+                .put("p99", millis(percentile(0.99)))
+                .put("max", millis(slowestNanos));
         if (settings.compare()) {
             document.put("equal", equal).put("different", different);
             ArrayNode all = document.putArray("outputs");

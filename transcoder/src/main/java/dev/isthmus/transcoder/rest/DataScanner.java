@@ -13,19 +13,12 @@ import org.jspecify.annotations.Nullable;
  * Validates one tensor's {@code data} without reading its numbers: the nesting, the number of elements, and that all
  * are numbers. Data that it refuses may still be valid; {@link DataReader} decides.
  */
-final class DataScanner extends CountedData {
-    private final DataType type;
+final class DataScanner extends TensorData {
     private @Nullable NumberScanner numbers;
 
-    /**
-     * A scanner positioned before the value of {@code data}.
-     *
-     * @param type one for which {@link #supports} is true
-     * @param outerDepth the depth of the tensor's object in the document
-     */
+    /** @param type one for which {@link #supports} is true */
     DataScanner(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
-        super(check, tensor, limits, outerDepth);
-        this.type = type;
+        super(check, tensor, type, limits, outerDepth);
     }
 
     /** Whether a request's elements of this type may be skimmed: not integers, which servers silently convert. */

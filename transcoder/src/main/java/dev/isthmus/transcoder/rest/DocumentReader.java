@@ -7,8 +7,12 @@ import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.json.ValueReader;
+import dev.isthmus.transcoder.message.NonFinite;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.message.WireLimits;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -133,14 +137,14 @@ final class DocumentReader extends ObjectReader {
                 throw settings.failure(key + ": at most " + limit + " are accepted");
             }
             tensors.add(new TensorBuilder(settings, tensors.size()));
-            return new TensorReader(settings, tensors.getLast());
+            return tensors.getLast();
         });
     }
 
     private ValueReader outputsReader(String key) {
         RequestedOutputs requested = new RequestedOutputs(settings.limits());
         outputs = requested;
-        return new ObjectArrayReader(settings, key, true, () -> new OutputReader(settings, requested));
+        return new ObjectArrayReader(settings, key, true, () -> requested.next(settings));
     }
 
     @Override
@@ -230,47 +234,6 @@ final class DocumentReader extends ObjectReader {
         tensors.forEach(TensorBuilder::release);
         tensors.clear();
         settings.held().clear();
-    }
-
-    /** Reads the object of a requested output. */
-    private static final class OutputReader extends ObjectReader {
-        private final RequestedOutputs outputs;
-
-        OutputReader(ReaderSettings settings, RequestedOutputs outputs) {
-            super(settings);
-            this.outputs = outputs;
-            settings.held().heap(HeldMemory.OUTPUT);
-            outputs.beginObject();
-        }
-
-        @Override
-        ValueReader member(String key, int depth) {
-            return key.equals("name") ? text(key, outputs::name) : skipped(depth);
-        }
-
-        @Override
-        void end() {
-            outputs.endObject();
-        }
-
-        @Override
-        Map<String, Parameter> parameters() {
-            return outputs.parameters();
-        }
-
-        @Override
-        boolean consumes(String parameter, Parameter given) {
-            boolean form = parameter.equals("binary_data");
-            if (form) {
-                outputs.binary(ParameterValue.bool(parameter, given));
-            }
-            return form;
-        }
-
-        @Override
-        String where(String what) {
-            return outputs.where(what);
-        }
     }
 
     /** Checks the types of the request parameters that the protocol documents define: sequence and schedule policy. */
@@ -366,6 +329,95 @@ final class DocumentReader extends ObjectReader {
 
         private OipException unexpected(String wanted, JsonToken token) {
             return settings.failure(name + ": " + wanted + " is expected, got " + token);
+        }
+    }
+
+    /** A request's {@code outputs} while they are read, one object after the other. */
+    private static final class RequestedOutputs {
+        private final WireLimits limits;
+        private final List<RequestedOutput> complete = new ArrayList<>();
+        private final Map<String, Boolean> binaryByName = new HashMap<>();
+        private final Set<String> base64 = new HashSet<>();
+
+        RequestedOutputs(WireLimits limits) {
+            this.limits = limits;
+        }
+
+        /** The reader of the next object. */
+        ObjectReader next(ReaderSettings settings) {
+            if (complete.size() == limits.tensors()) {
+                throw OipException.invalid("outputs: at most " + limits.tensors() + " are accepted");
+            }
+            settings.held().heap(HeldMemory.OUTPUT);
+            return new OutputReader(settings);
+        }
+
+        /** Reads the object of a requested output. */
+        private final class OutputReader extends ObjectReader {
+            private final Map<String, Parameter> parameters = new LinkedHashMap<>();
+            private String name = "";
+            private @Nullable Boolean binary;
+
+            OutputReader(ReaderSettings settings) {
+                super(settings);
+            }
+
+            @Override
+            ValueReader member(String key, int depth) {
+                return key.equals("name") ? text(key, this::name) : skipped(depth);
+            }
+
+            private void name(String value) {
+                TensorCheck.REQUESTED.requireName(value, limits);
+                name = value;
+            }
+
+            @Override
+            void end() {
+                if (name.isEmpty()) {
+                    throw OipException.invalid(where("'name' is missing"));
+                }
+                TensorCheck.REQUESTED.requireMemory(name, parameters, limits);
+                if (binary != null) {
+                    binaryByName.put(name, binary);
+                }
+                if (ParameterValue.base64(parameters)) {
+                    base64.add(name);
+                }
+                complete.add(new RequestedOutput(name, parameters));
+            }
+
+            @Override
+            Map<String, Parameter> parameters() {
+                return parameters;
+            }
+
+            @Override
+            boolean consumes(String parameter, Parameter given) {
+                boolean form = parameter.equals("binary_data");
+                if (form) {
+                    binary = ParameterValue.bool(parameter, given);
+                }
+                return form;
+            }
+
+            @Override
+            String where(String what) {
+                TensorCheck check = name.isEmpty() ? TensorCheck.REQUESTED.at(complete.size()) : TensorCheck.REQUESTED;
+                return check.where(name) + what;
+            }
+        }
+
+        void requireDistinct() {
+            TensorCheck.REQUESTED.requireDistinct(complete, RequestedOutput::name);
+        }
+
+        List<RequestedOutput> list() {
+            return complete;
+        }
+
+        OutputForms forms(boolean binaryByDefault) {
+            return new OutputForms(binaryByDefault, binaryByName, base64, NonFinite.TOKEN);
         }
     }
 }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * does. The elements themselves are not checked: servers write null for non-finite numbers. Numbers are skimmed by a
  * {@link NumberScanner} until it refuses.
  */
-final class ElementCounter extends CountedData {
+final class ElementCounter extends TensorData {
     private final boolean bytes;
     /** Whether numbers are expected and no array has been opened yet. */
     private boolean skims;
@@ -22,9 +22,8 @@ final class ElementCounter extends CountedData {
     /** Whether the open array is a BYTES element. */
     private boolean octets;
 
-    /** @param outerDepth the depth of the tensor's object in the document */
     ElementCounter(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
-        super(check, tensor, limits, outerDepth);
+        super(check, tensor, type, limits, outerDepth);
         this.bytes = type == DataType.BYTES;
         this.skims = !bytes && type != DataType.BOOL;
     }

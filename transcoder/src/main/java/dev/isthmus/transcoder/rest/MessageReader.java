@@ -13,7 +13,7 @@ import java.util.List;
  * Reads the body of an inference request or response in chunks that may end at any byte: first the JSON, then the
  * binary data.
  */
-final class MessageReader {
+public abstract sealed class MessageReader permits RestRequestReader, RestResponseReader {
     /** Bytes: two stripes of numbers fit, and a window of it is within what {@link HeldMemory} does not count. */
     private static final int PART = 13_600;
 
@@ -35,11 +35,26 @@ final class MessageReader {
     }
 
     /** The document read so far. */
-    DocumentReader document() {
+    final DocumentReader document() {
         return document;
     }
 
-    void feed(ByteBuf chunk) {
+    /**
+     * Reads the next chunk of the body.
+     *
+     * @param chunk borrowed
+     * @throws OipException if the body violates the protocol
+     */
+    public final void feed(ByteBuf chunk) {
+        try {
+            take(chunk);
+        } catch (RuntimeException e) {
+            release();
+            throw e;
+        }
+    }
+
+    private void take(ByteBuf chunk) {
         if (jsonLength == 0) {
             throw settings.failure("Inference-Header-Content-Length: the length of the JSON is expected, got 0");
         }
@@ -68,38 +83,39 @@ final class MessageReader {
     }
 
     /** Whether the JSON is complete, and the rest of a body of this length is the binary data of all tensors. */
-    boolean fixedBinary(long bodyLength) {
+    final boolean fixedBinary(long bodyLength) {
         return complete && jsonTaken == jsonLength && document.fixedBinary(bodyLength - jsonLength);
     }
 
-    /** Whether the document is complete. */
-    boolean complete() {
+    /** Whether the whole JSON document has been received. */
+    public final boolean complete() {
         return complete;
     }
 
     /** Ends the body; returns its tensors, owned by the caller. */
-    List<Tensor> finish() {
+    final List<Tensor> tensors() {
         if (jsonLength > jsonTaken || jsonLength == 0) {
             throw settings.failure(
                     "Inference-Header-Content-Length is " + jsonLength + ", but the body has " + jsonTaken + " bytes");
         }
         json.last();
         read();
-        requireComplete();
+        requireBinary();
         return document.takeTensors();
     }
 
     /** Requires that all announced binary data has been received. */
-    void requireComplete() {
+    final void requireBinary() {
         tail.requireComplete();
     }
 
-    /** The memory held, in bytes. */
-    long held() {
+    /** The memory held, in bytes: the tensors read so far, retained text, and an estimate of other heap objects. */
+    public final long held() {
         return document.held(json.window().length);
     }
 
-    void release() {
+    /** Releases what was read and not taken; idempotent. */
+    public final void release() {
         document.release();
         json.release();
     }

@@ -3,8 +3,10 @@ package dev.isthmus.transcoder.rest;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.RetainedText;
 import dev.isthmus.transcoder.json.SkippedValue;
 import dev.isthmus.transcoder.json.ValueReader;
+import dev.isthmus.transcoder.message.StreamParameters;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -99,5 +101,132 @@ abstract class ObjectReader implements ValueReader {
             }
             return true;
         };
+    }
+
+    /** Reads the {@code parameters} of a message, a tensor or a requested output. */
+    private static final class ParametersReader implements ValueReader {
+        private final ReaderSettings settings;
+        private final ObjectReader owner;
+        private final KeySet keys = new KeySet();
+        private boolean opened;
+        private @Nullable String key;
+        /** The reader of an array or object, and the name of its parameter. */
+        private @Nullable ValueReader nested;
+
+        private String nestedKey = "";
+
+        ParametersReader(ReaderSettings settings, ObjectReader owner) {
+            this.settings = settings;
+            this.owner = owner;
+        }
+
+        @Override
+        public boolean read(JsonTokenizer json) {
+            while (nested == null || nested.read(json)) {
+                settings.foreign().skipped(nested);
+                keep(nested);
+                nested = null;
+                JsonToken token = json.next();
+                if (token == JsonToken.NEED_MORE) {
+                    return false;
+                }
+                if (key != null) {
+                    value(key, token, json);
+                    key = null;
+                } else if (opened) {
+                    if (token == JsonToken.END_OBJECT) {
+                        return true;
+                    }
+                    key = key(json.text());
+                } else if (token == JsonToken.NULL) {
+                    settings.foreign().absent();
+                    return true;
+                } else {
+                    open(token);
+                }
+            }
+            return false;
+        }
+
+        private void open(JsonToken token) {
+            if (token != JsonToken.START_OBJECT) {
+                throw settings.failure(owner.where("parameters") + ": an object is expected, got " + token);
+            }
+            opened = true;
+        }
+
+        private String key(String name) {
+            if (owner.lastParameterCounts() && keys.contains(name)) {
+                return name;
+            }
+            owner.requireNew(name, keys);
+            int limit = settings.limits().parameters();
+            if (keys.size() > limit) {
+                throw settings.failure("parameters: at most " + limit + " are accepted");
+            }
+            return name;
+        }
+
+        private void value(String name, JsonToken token, JsonTokenizer json) {
+            Parameter value = ParameterValue.of(token, json);
+            if (value != null) {
+                keep(name, value);
+            } else if ((settings.request() && SkippedValue.isWord(token))
+                    || !settings.foreign().accepts(name)) {
+                throw settings.failure(owner.where("parameter '" + name + "': "
+                        + (token == JsonToken.NUMBER
+                                ? "at most 64 bits are accepted"
+                                : "a string, a number or a boolean is expected")
+                        + ", got " + (token == JsonToken.NUMBER ? json.shown() : token)));
+            } else {
+                foreign(name, token, json);
+            }
+        }
+
+        /** Retained as text, except in a response that is passed through, or if it is not JSON. */
+        private void foreign(String name, JsonToken token, JsonTokenizer json) {
+            boolean kept = settings.request() || settings.elements() == ElementUse.READ;
+            boolean opens = token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY;
+            if (opens) {
+                int depth = json.depth() - 1;
+                SkippedValue value = settings.request()
+                        ? SkippedValue.strict(depth, settings.held()::heap)
+                        : SkippedValue.lenient(depth);
+                nestedKey = name;
+                nested = kept ? new RetainedText(value, settings.held()::data) : value;
+            }
+            if (nested instanceof RetainedText text) {
+                text.add(json.window(), json.position() - 1, json.position());
+            } else if (SkippedValue.isWord(token)) {
+                settings.foreign().word();
+            } else if (!opens && kept) {
+                put(name, new Parameter.Json(json.token()), json.tokenEnd() - json.tokenStart());
+            }
+        }
+
+        private void keep(@Nullable ValueReader read) {
+            if (read instanceof RetainedText text) {
+                if (!text.hasWord()) {
+                    put(nestedKey, new Parameter.Json(text.text()), text.size());
+                }
+                text.release();
+            }
+        }
+
+        private void keep(String name, Parameter value) {
+            if (owner.consumes(name, value)) {
+                return;
+            }
+            if (settings.request() && name.startsWith("triton_") && !name.equals(StreamParameters.EMPTY_FINAL)) {
+                throw settings.failure(
+                        owner.where("parameter '" + name + "': names that begin with triton_ are reserved"));
+            }
+            put(name, value, value instanceof Parameter.Text text ? text.value().length() : 0);
+        }
+
+        private void put(String name, Parameter value, long text) {
+            settings.held().heap(HeldMemory.PARAMETER + text);
+            owner.parameters().put(name, value);
+        }
     }
 }

@@ -14,10 +14,9 @@ import org.jspecify.annotations.Nullable;
  * Reads a REST inference request in chunks as they arrive. Not thread-safe. Holds no buffers after {@link #finish()},
  * {@link #release()} or an exception.
  */
-public final class RestRequestReader {
+public final class RestRequestReader extends MessageReader {
     private final ModelRef model;
     private final ForeignParameters foreign;
-    private final MessageReader reader;
 
     /**
      * A reader that reads all elements.
@@ -39,11 +38,22 @@ public final class RestRequestReader {
             boolean anyParameter,
             WireLimits limits,
             boolean skim) {
+        this(
+                new ReaderSettings(
+                        true,
+                        skim ? ElementUse.SKIMMED : ElementUse.READ,
+                        new ForeignParameters(anyParameter),
+                        limits,
+                        allocator,
+                        Map.of()),
+                model,
+                jsonLength);
+    }
+
+    private RestRequestReader(ReaderSettings settings, ModelRef model, long jsonLength) {
+        super(settings, jsonLength);
+        this.foreign = settings.foreign();
         this.model = model;
-        this.foreign = new ForeignParameters(anyParameter);
-        ElementUse elements = skim ? ElementUse.SKIMMED : ElementUse.READ;
-        this.reader =
-                new MessageReader(new ReaderSettings(true, elements, foreign, limits, allocator, Map.of()), jsonLength);
     }
 
     /**
@@ -57,26 +67,6 @@ public final class RestRequestReader {
     }
 
     /**
-     * Reads the next chunk of the body.
-     *
-     * @param chunk borrowed
-     * @throws dev.isthmus.oip.OipException if the body violates the protocol
-     */
-    public void feed(ByteBuf chunk) {
-        try {
-            reader.feed(chunk);
-        } catch (RuntimeException e) {
-            reader.release();
-            throw e;
-        }
-    }
-
-    /** Whether the whole JSON document has been received. */
-    public boolean complete() {
-        return reader.complete();
-    }
-
-    /**
      * Ends the body.
      *
      * @return the request, owned by the caller
@@ -84,14 +74,14 @@ public final class RestRequestReader {
      */
     public RestRequest finish() {
         try {
-            return request(reader.finish());
+            return request(tensors());
         } finally {
-            reader.release();
+            release();
         }
     }
 
     private RestRequest request(List<Tensor> inputs) {
-        DocumentReader document = reader.document();
+        DocumentReader document = document();
         InferRequest request =
                 new InferRequest(model, document.text("id"), document.parameters(), inputs, document.outputs());
         return new RestRequest(
@@ -115,13 +105,13 @@ public final class RestRequestReader {
      * @throws dev.isthmus.oip.OipException if the JSON violates the protocol
      */
     public @Nullable RestRequest head(long bodyLength) {
-        if (!reader.fixedBinary(bodyLength)) {
+        if (!fixedBinary(bodyLength)) {
             return null;
         }
         try {
-            return request(reader.document().heads());
+            return request(document().heads());
         } catch (RuntimeException e) {
-            reader.release();
+            release();
             throw e;
         }
     }
@@ -133,30 +123,20 @@ public final class RestRequestReader {
      */
     public void requireComplete() {
         try {
-            reader.requireComplete();
+            requireBinary();
         } catch (RuntimeException e) {
-            reader.release();
+            release();
             throw e;
         }
     }
 
     /** The size of an input's binary data in bytes, by the input's index in the request. */
     public long binarySize(int input) {
-        return reader.document().tensors().get(input).binarySize();
+        return document().tensors().get(input).binarySize();
     }
 
     /** The bytes of an input's binary data received and not taken before, owned by the caller. */
     public ByteBuf takeBinary(int input) {
-        return reader.document().tensors().get(input).takeBinary();
-    }
-
-    /** The memory held, in bytes: the tensors read so far, retained text, and an estimate of other heap objects. */
-    public long held() {
-        return reader.held();
-    }
-
-    /** Releases what was read and not taken; idempotent. */
-    public void release() {
-        reader.release();
+        return document().tensors().get(input).takeBinary();
     }
 }

@@ -13,12 +13,11 @@ import java.util.List;
 import java.util.Map;
 
 /** Reads an upstream's REST inference response in chunks, as {@link RestRequestReader} does requests. */
-public final class RestResponseReader {
+public final class RestResponseReader extends MessageReader {
     /** Where its origin is looked for: servers write it before the outputs. */
     private static final int HEAD = 4 << 10;
 
-    private final ForeignParameters foreign = new ForeignParameters(true);
-    private final MessageReader reader;
+    private final ForeignParameters foreign;
 
     public RestResponseReader(ByteBufAllocator allocator, long jsonLength, WireLimits limits) {
         this(allocator, jsonLength, limits, Map.of());
@@ -39,8 +38,14 @@ public final class RestResponseReader {
             WireLimits limits,
             Map<String, Map<String, Parameter>> sharedOutputs,
             ElementUse elements) {
-        var settings = new ReaderSettings(false, elements, foreign, limits, allocator, sharedOutputs);
-        this.reader = new MessageReader(settings, jsonLength);
+        this(
+                new ReaderSettings(false, elements, new ForeignParameters(true), limits, allocator, sharedOutputs),
+                jsonLength);
+    }
+
+    private RestResponseReader(ReaderSettings settings, long jsonLength) {
+        super(settings, jsonLength);
+        this.foreign = settings.foreign();
     }
 
     /**
@@ -71,25 +76,6 @@ public final class RestResponseReader {
     }
 
     /**
-     * Reads the next chunk of the body (borrowed).
-     *
-     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if it violates the protocol
-     */
-    public void feed(ByteBuf chunk) {
-        try {
-            reader.feed(chunk);
-        } catch (RuntimeException e) {
-            reader.release();
-            throw e;
-        }
-    }
-
-    /** Whether the whole JSON document has been received. */
-    public boolean complete() {
-        return reader.complete();
-    }
-
-    /**
      * Whether the JSON received so far has NaN or an infinity outside the data of tensors, where clients expect JSON.
      * Such parameters are left out of the response; a response that is passed through has them.
      */
@@ -99,28 +85,18 @@ public final class RestResponseReader {
 
     /** The bytes of binary data announced by the JSON received so far. */
     public long binarySize() {
-        return reader.document().binarySize();
-    }
-
-    /** As {@link RestRequestReader#held()}. */
-    public long held() {
-        return reader.held();
+        return document().binarySize();
     }
 
     /** Ends the body; the response is owned by the caller. Throws as {@link #feed}. */
     public InferResponse finish() {
         try {
-            List<Tensor> outputs = reader.finish();
-            DocumentReader document = reader.document();
+            List<Tensor> outputs = tensors();
+            DocumentReader document = document();
             ModelRef model = new ModelRef(document.text("model_name"), document.text("model_version"));
             return new InferResponse(model, document.text("id"), document.parameters(), outputs);
         } finally {
-            reader.release();
+            release();
         }
-    }
-
-    /** Releases what was read and not taken; idempotent. */
-    public void release() {
-        reader.release();
     }
 }

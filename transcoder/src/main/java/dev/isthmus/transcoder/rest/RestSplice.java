@@ -8,12 +8,15 @@ import dev.isthmus.transcoder.json.MemberScanner;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 
-/** Replaces the top-level member {@code model_name} in a response's JSON. */
+/**
+ * Replaces the top-level member {@code model_name} in a response's JSON. The rest is neither decoded nor copied, except
+ * for parts so small that a copy is cheaper.
+ */
 public final class RestSplice {
     private RestSplice() {}
 
     /**
-     * The body with this model name; the same body if its JSON has no such member. Only the first one is replaced,
+     * The body with this model name; the same body if its JSON has no such member, or is malformed before it. Only the first one is replaced,
      * because readers reject duplicates.
      *
      * @param body taken

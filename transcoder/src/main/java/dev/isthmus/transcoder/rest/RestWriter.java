@@ -9,6 +9,7 @@ import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.json.JsonWriter;
+import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.StreamParameters;
@@ -19,6 +20,7 @@ import io.netty.buffer.CompositeByteBuf;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** Writes inference requests and responses for the REST wire. */
 public final class RestWriter {
@@ -35,32 +37,10 @@ public final class RestWriter {
      */
     public static RestBody request(
             ByteBufAllocator allocator, InferRequest request, ServerFeatures peer, Set<String> plainInputs) {
-        boolean binary = peer.binaryTensorData();
-        OutputForms forms = binary
+        OutputForms forms = peer.binaryTensorData()
                 ? OutputForms.binaryExcept(plainInputs)
                 : OutputForms.JSON.with(peer.dialect().nonFinite());
-        JsonWriter json = writer(allocator, request::release);
-        try {
-            json.open('{');
-            // An id left out here is restored later: responses get the request's id.
-            if (!request.id().isEmpty() && peer.dialect().acceptsId(request.id())) {
-                json.key("id").text(request.id());
-            }
-            boolean allBinary =
-                    binary && (request.outputs().isEmpty() || peer.dialect().binaryOutputTwice());
-            Map<String, Parameter> parameters = StreamParameters.without(request.parameters());
-            ParametersWriter.write(json, parameters, allBinary ? "binary_data_output" : "");
-            requireJson(request, peer);
-            tensors(json, "inputs", request.inputs(), forms, true);
-            if (!request.outputs().isEmpty()) {
-                outputs(json, request.outputs(), binary);
-            }
-            json.close('}');
-            return body(allocator, json.take(), request.inputs(), forms);
-        } finally {
-            json.release();
-            request.release();
-        }
+        return request(allocator, request, forms, peer);
     }
 
     /**
@@ -69,16 +49,31 @@ public final class RestWriter {
      * @param request taken
      */
     public static RestBody request(ByteBufAllocator allocator, InferRequest request, OutputForms forms) {
+        return request(allocator, request, forms, null);
+    }
+
+    /** @param peer null for one that reads all that the protocol documents allow */
+    private static RestBody request(
+            ByteBufAllocator allocator, InferRequest request, OutputForms forms, @Nullable ServerFeatures peer) {
+        Dialect dialect = peer == null ? Dialect.GENERIC : peer.dialect();
+        boolean binary = peer != null && peer.binaryTensorData();
         JsonWriter json = writer(allocator, request::release);
         try {
             json.open('{');
-            if (!request.id().isEmpty()) {
+            // An id left out here is restored later: responses get the request's id.
+            if (!request.id().isEmpty() && dialect.acceptsId(request.id())) {
                 json.key("id").text(request.id());
             }
-            ParametersWriter.write(json, request.parameters(), "");
+            boolean allBinary = binary && (request.outputs().isEmpty() || dialect.binaryOutputTwice());
+            Map<String, Parameter> parameters =
+                    peer == null ? request.parameters() : StreamParameters.without(request.parameters());
+            ParametersWriter.write(json, parameters, allBinary ? "binary_data_output" : "");
+            if (peer != null) {
+                requireJson(request, peer);
+            }
             tensors(json, "inputs", request.inputs(), forms, true);
             if (!request.outputs().isEmpty()) {
-                outputs(json, request.outputs(), false);
+                outputs(json, request.outputs(), binary);
             }
             json.close('}');
             return body(allocator, json.take(), request.inputs(), forms);

@@ -6,16 +6,22 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.buffer.BufferCollector;
+import dev.isthmus.transcoder.json.JsonToken;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.RetainedText;
+import dev.isthmus.transcoder.json.SkippedValue;
 import dev.isthmus.transcoder.json.ValueReader;
 import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.number.JsonNumbers;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A tensor while its JSON object and its binary data are read. Owns its data until {@link #take}. */
-final class TensorBuilder {
+final class TensorBuilder extends ObjectReader {
     /**
      * The small parts that are consolidated into one, because Netty copies a buffer of many parts when it is written.
      */
@@ -30,7 +36,9 @@ final class TensorBuilder {
     private @Nullable DataType dataType;
     private @Nullable Shape shape;
     private @Nullable TensorData reader;
-    private @Nullable DeferredData kept;
+    /** The text of data that precedes its datatype, until it can be read. */
+    private @Nullable RetainedText kept;
+
     private @Nullable ByteBuf data;
     private @Nullable BufferCollector binary;
     private final BytesElementCounter walk = new BytesElementCounter();
@@ -40,6 +48,7 @@ final class TensorBuilder {
     private long counted;
 
     TensorBuilder(ReaderSettings settings, int index) {
+        super(settings);
         this.settings = settings;
         this.index = index;
         settings.held().heap(HeldMemory.TENSOR);
@@ -54,7 +63,32 @@ final class TensorBuilder {
         return name.isEmpty() ? settings.check().at(index) : settings.check();
     }
 
-    void name(String value) {
+    @Override
+    ValueReader member(String key, int depth) {
+        return switch (key) {
+            case "name" -> text(key, this::name);
+            case "datatype" -> text(key, value -> dataType = check().dataType(name, value));
+            case "shape" -> new ShapeReader(this);
+            case "data" -> openData(depth);
+            default -> skipped(depth);
+        };
+    }
+
+    @Override
+    boolean consumes(String parameter, Parameter given) {
+        boolean size = parameter.equals("binary_data_size");
+        if (size) {
+            binarySize(given);
+        }
+        return size;
+    }
+
+    @Override
+    String where(String what) {
+        return check().where(name) + what;
+    }
+
+    private void name(String value) {
         check().requireName(value, settings.limits());
         settings.held().heap(value.length());
         name = value;
@@ -65,15 +99,12 @@ final class TensorBuilder {
         shape = value;
     }
 
-    void dataType(String value) {
-        dataType = check().dataType(name, value);
-    }
-
+    @Override
     Map<String, Parameter> parameters() {
         return parameters;
     }
 
-    void binarySize(Parameter value) {
+    private void binarySize(Parameter value) {
         if (!(value instanceof Parameter.Int64 size) || size.value() < 0) {
             throw check().failure(name, "binary_data_size: a number of bytes is expected");
         }
@@ -86,12 +117,13 @@ final class TensorBuilder {
     }
 
     /** The reader of the data, which comes next. If the datatype is not known yet, the text is retained. */
-    ValueReader openData(int depth) {
+    private ValueReader openData(int depth) {
         settings.held().heap(HeldMemory.DATA);
         DataType type = dataType;
         if (type == null) {
-            kept = new DeferredData(check(), name, settings.limits(), depth, settings.held());
-            return kept;
+            RetainedText text = new RetainedText(SkippedValue.lenient(depth), settings.held()::data);
+            kept = text;
+            return json -> defer(text, json);
         }
         long expected = expectedBytes(type);
         reader = skims(type)
@@ -100,6 +132,14 @@ final class TensorBuilder {
                         ? new ElementCounter(check(), name, type, settings.limits(), depth)
                         : reader(type, expected, depth);
         return reader;
+    }
+
+    private boolean defer(RetainedText text, JsonTokenizer json) {
+        boolean complete = text.read(json);
+        if (text.size() > settings.limits().bodyBytes()) {
+            throw check().tooLarge(name, settings.limits().bodyBytes());
+        }
+        return complete;
     }
 
     private boolean skims(DataType type) {
@@ -112,8 +152,7 @@ final class TensorBuilder {
     }
 
     private DataReader reader(DataType type, long expectedBytes, int depth) {
-        return new DataReader(
-                check(), name, type, expectedBytes, settings.limits().bodyBytes(), depth, settings.allocator());
+        return new DataReader(check(), name, type, settings.limits(), depth, expectedBytes, settings.allocator());
     }
 
     private long expectedBytes(DataType type) {
@@ -121,8 +160,8 @@ final class TensorBuilder {
         return known == null || !type.fixedSize() ? 0 : check().byteSize(name, type, known);
     }
 
-    /** The tensor's object is complete. */
-    void endObject() {
+    @Override
+    void end() {
         required(name.isEmpty() ? null : name, "name");
         DataType type = required(dataType, "datatype");
         Shape extents = required(shape, "shape");
@@ -130,7 +169,7 @@ final class TensorBuilder {
             reader = counts()
                     ? new ElementCounter(check(), name, type, settings.limits(), 0)
                     : reader(type, expectedBytes(type), 0);
-            reader.read(kept.tokens());
+            reader.read(kept.tokens(settings.limits()));
             kept.release();
         }
         if (reader != null && reader.absent()) {
@@ -290,6 +329,126 @@ final class TensorBuilder {
         if (data != null) {
             data.release();
             data = null;
+        }
+    }
+
+    /** Reads a tensor's {@code shape}. */
+    private static final class ShapeReader implements ValueReader {
+        /** The most dimensions of nearly all tensors. */
+        private static final int FEW = 4;
+
+        private final TensorBuilder tensor;
+        private final JsonNumbers number = new JsonNumbers();
+        private long[] extents = new long[FEW];
+        private boolean opened;
+        private int rank;
+
+        ShapeReader(TensorBuilder tensor) {
+            this.tensor = tensor;
+        }
+
+        @Override
+        public boolean read(JsonTokenizer json) {
+            while (true) {
+                JsonToken token = json.next();
+                if (token == JsonToken.NEED_MORE) {
+                    return false;
+                }
+                if (!opened) {
+                    open(token);
+                } else if (token == JsonToken.END_ARRAY) {
+                    tensor.shape(Shape.of(Arrays.copyOf(extents, rank)));
+                    return true;
+                } else {
+                    extent(token, json);
+                }
+            }
+        }
+
+        private void open(JsonToken token) {
+            if (token != JsonToken.START_ARRAY) {
+                throw tensor.check().failure(tensor.name(), "shape: an array is expected, got " + token);
+            }
+            opened = true;
+        }
+
+        private void extent(JsonToken token, JsonTokenizer json) {
+            if (token == JsonToken.NUMBER) {
+                number.read(json.window(), json.tokenStart(), json.tokenEnd());
+            }
+            if (token != JsonToken.NUMBER || number.hasFraction() || !number.isInteger(true, 64)) {
+                throw tensor.check()
+                        .failure(
+                                tensor.name(),
+                                "shape: integers are expected, got "
+                                        + (token == JsonToken.NUMBER ? number.shown() : token.toString()));
+            }
+            if (rank == Shape.MAX_RANK) {
+                throw tensor.check()
+                        .failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are accepted");
+            }
+            if (rank == extents.length) {
+                extents = Arrays.copyOf(extents, 2 * rank);
+            }
+            extents[rank++] = number.integer();
+        }
+    }
+
+    /** Counts the elements of a BYTES tensor's raw form, received in parts, by their lengths. Retains nothing. */
+    private static final class BytesElementCounter {
+        /** The bytes read of an incomplete length. */
+        private int lengthBytes;
+
+        private long length;
+        /** The missing bytes of the current element. */
+        private long missing;
+
+        private long count;
+
+        /** Counts the next part (borrowed). */
+        void add(ByteBuf part) {
+            int at = part.readerIndex();
+            int end = part.writerIndex();
+            while (at < end) {
+                if (missing > 0) {
+                    int skipped = (int) Math.min(missing, end - at);
+                    at += skipped;
+                    missing -= skipped;
+                } else if (lengthBytes == 0 && end - at >= Integer.BYTES) {
+                    begin(part.getUnsignedIntLE(at));
+                    at += Integer.BYTES;
+                } else {
+                    length |= (part.getByte(at) & 0xffL) << (Byte.SIZE * lengthBytes);
+                    at++;
+                    lengthBytes++;
+                    if (lengthBytes == Integer.BYTES) {
+                        begin(length);
+                    }
+                }
+            }
+        }
+
+        private void begin(long elementLength) {
+            count++;
+            missing = elementLength;
+            length = 0;
+            lengthBytes = 0;
+        }
+
+        /** Requires that it is complete, with as many elements as the shape says. */
+        void requireComplete(TensorCheck check, String tensor, Shape shape) {
+            if (lengthBytes > 0) {
+                throw check.failure(tensor, "BYTES element " + count + " ends within its length");
+            }
+            if (missing > 0) {
+                throw check.failure(
+                        tensor, "BYTES element " + (count - 1) + " is " + missing + " bytes longer than its data");
+            }
+            long expected = check.elementCount(tensor, shape);
+            if (count != expected) {
+                throw check.failure(
+                        tensor, "shape " + shape + " of BYTES needs " + expected + " elements, got " + count);
+            }
         }
     }
 }

@@ -1,29 +1,63 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.json.ValueReader;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 
-/** Reads one tensor's {@code data}; owns the result until {@link #take()}. */
-sealed interface TensorData extends ValueReader permits DataReader, CountedData {
+/** Reads one tensor's {@code data}, and checks its nesting; owns the result until {@link #take()}. */
+abstract sealed class TensorData implements ValueReader permits DataReader, DataScanner, ElementCounter {
+    final TensorCheck check;
+    final String tensor;
+    final DataType type;
+    final WireLimits limits;
+    final int outerDepth;
+    final ArrayNesting nesting;
+
+    /**
+     * A reader positioned before the value of {@code data}.
+     *
+     * @param outerDepth the depth of the tensor's object in the document
+     */
+    TensorData(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
+        this.check = check;
+        this.tensor = tensor;
+        this.type = type;
+        this.limits = limits;
+        this.outerDepth = outerDepth;
+        this.nesting = new ArrayNesting(check, tensor);
+    }
 
     /** Whether it was null, which is as good as absent. */
-    boolean absent();
+    final boolean absent() {
+        return nesting.isEmpty();
+    }
 
     /**
      * Requires that the data has this shape; a flat array matches any shape with as many elements, a value without an
      * array only a scalar's.
      */
-    void requireShape(Shape shape);
+    final void requireShape(Shape shape) {
+        nesting.requireShape(shape);
+    }
 
     /** Whether any element is written in a way that servers interpret differently. */
-    boolean contested();
+    boolean contested() {
+        return false;
+    }
 
     /** The raw form, owned by the caller; empty if the elements were not read. */
-    ByteBuf take();
+    ByteBuf take() {
+        return Unpooled.EMPTY_BUFFER;
+    }
 
     /** The capacity of the raw form, in bytes, even after it was taken. */
-    long held();
+    long held() {
+        return 0;
+    }
 
-    void release();
+    void release() {}
 }

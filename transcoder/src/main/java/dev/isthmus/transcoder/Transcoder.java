@@ -21,6 +21,7 @@ import dev.isthmus.transcoder.rest.JsonResponseText;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequestReader;
 import dev.isthmus.transcoder.rest.RestResponseReader;
+import dev.isthmus.transcoder.rest.RestSplice;
 import dev.isthmus.transcoder.rest.RestWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -301,9 +302,9 @@ public final class Transcoder {
         return switch (message) {
             case InferMessage.ProtobufMessage encoded ->
                 new InferMessage.ProtobufMessage(
-                        ModelSplice.response(allocator, encoded.message(), ModelRef.of(model)));
+                        ProtobufSplice.response(allocator, encoded.message(), ModelRef.of(model)));
             case InferMessage.RestMessage rest ->
-                new InferMessage.RestMessage(ModelSplice.json(allocator, rest.body(), model));
+                new InferMessage.RestMessage(RestSplice.modelName(allocator, rest.body(), model));
             case InferMessage.Response decoded ->
                 new InferMessage.Response(decoded.response().withModelName(model));
             case InferMessage.DecodedRequest request -> throw unexpected(request);

@@ -78,7 +78,7 @@ class ProtobufSpliceTest {
     }
 
     private static ModelInferRequest spliced(byte[] message, ModelRef model) throws InvalidProtocolBufferException {
-        return ModelInferRequest.parseFrom(bytes(ModelSplice.request(ALLOCATOR, buffer(message), model)));
+        return ModelInferRequest.parseFrom(bytes(ProtobufSplice.request(ALLOCATOR, buffer(message), model)));
     }
 
     private static ModelInferRequest renamed(byte[] message, ModelRef model) throws InvalidProtocolBufferException {
@@ -107,7 +107,7 @@ class ProtobufSpliceTest {
 
     @Test
     void request_modelWithoutVersion_hasNoVersionField() throws Exception {
-        byte[] spliced = bytes(ModelSplice.request(ALLOCATOR, buffer(named("m", "3")), ModelRef.of("o")));
+        byte[] spliced = bytes(ProtobufSplice.request(ALLOCATOR, buffer(named("m", "3")), ModelRef.of("o")));
         assertThat(spliced).isEqualTo(named("o", ""));
     }
 
@@ -120,9 +120,9 @@ class ProtobufSpliceTest {
 
     @Test
     void emptyMessage_getsNameAndVersion() throws Exception {
-        assertThat(bytes(ModelSplice.request(ALLOCATOR, Unpooled.EMPTY_BUFFER, OTHER)))
+        assertThat(bytes(ProtobufSplice.request(ALLOCATOR, Unpooled.EMPTY_BUFFER, OTHER)))
                 .isEqualTo(named(OTHER.name(), "7"));
-        assertThat(bytes(ModelSplice.request(ALLOCATOR, Unpooled.EMPTY_BUFFER, ModelRef.of(""))))
+        assertThat(bytes(ProtobufSplice.request(ALLOCATOR, Unpooled.EMPTY_BUFFER, ModelRef.of(""))))
                 .isEmpty();
     }
 
@@ -131,7 +131,7 @@ class ProtobufSpliceTest {
         byte[] rest =
                 REQUEST.toBuilder().clearModelName().clearModelVersion().build().toByteArray();
         byte[] message = joined(rest, named("a", "1"), rest, named("b", ""), named("", "2"), rest, named("c", "3"));
-        byte[] spliced = bytes(ModelSplice.request(ALLOCATOR, buffer(message), OTHER));
+        byte[] spliced = bytes(ProtobufSplice.request(ALLOCATOR, buffer(message), OTHER));
         assertThat(spliced).isEqualTo(joined(named(OTHER.name(), "7"), rest, rest, rest));
     }
 
@@ -151,7 +151,7 @@ class ProtobufSpliceTest {
                     .compositeBuffer()
                     .addComponent(true, buffer(Arrays.copyOf(message, cut)))
                     .addComponent(true, buffer(Arrays.copyOfRange(message, cut, message.length)));
-            byte[] spliced = bytes(ModelSplice.request(ALLOCATOR, parts, OTHER));
+            byte[] spliced = bytes(ProtobufSplice.request(ALLOCATOR, parts, OTHER));
             assertThat(ModelInferRequest.parseFrom(spliced)).isEqualTo(renamed(message, OTHER));
         }
     }
@@ -178,8 +178,8 @@ class ProtobufSpliceTest {
         ByteBuf taken = Unpooled.copiedBuffer(message);
         try {
             ByteBuf spliced = request
-                    ? ModelSplice.request(ALLOCATOR, taken, OTHER)
-                    : ModelSplice.response(ALLOCATOR, taken, OTHER);
+                    ? ProtobufSplice.request(ALLOCATOR, taken, OTHER)
+                    : ProtobufSplice.response(ALLOCATOR, taken, OTHER);
             spliced.release();
             return "";
         } catch (OipException e) {
@@ -211,7 +211,7 @@ class ProtobufSpliceTest {
                 .build()
                 .toByteArray());
         int last = message.writerIndex() - 1;
-        ByteBuf spliced = ModelSplice.request(ALLOCATOR, message, OTHER);
+        ByteBuf spliced = ProtobufSplice.request(ALLOCATOR, message, OTHER);
         message.setByte(last, 42);
         assertThat(spliced.getByte(spliced.writerIndex() - 1)).isEqualTo((byte) 42);
         assertThat(spliced.release()).isTrue();
@@ -236,8 +236,8 @@ class ProtobufSpliceTest {
             byte[] part = Arrays.copyOfRange(message, from, Math.min(from + 2048, message.length));
             received.addComponent(true, Unpooled.wrappedBuffer(part));
         }
-        ByteBuf spliced = ModelSplice.request(ALLOCATOR, received.slice(), OTHER);
-        ByteBuf again = ModelSplice.response(ALLOCATOR, spliced, ModelRef.of("z"));
+        ByteBuf spliced = ProtobufSplice.request(ALLOCATOR, received.slice(), OTHER);
+        ByteBuf again = ProtobufSplice.response(ALLOCATOR, spliced, ModelRef.of("z"));
         assertThat(received.freed).isFalse();
         assertThat(ModelInferRequest.parseFrom(ByteBufUtil.getBytes(again)))
                 .isEqualTo(renamed(message, new ModelRef("z", "7")));
@@ -265,7 +265,7 @@ class ProtobufSpliceTest {
     void receivedMessage_malformed_isGivenBack() {
         Received received = new Received();
         received.addComponent(true, Unpooled.wrappedBuffer(new byte[] {8}));
-        assertThatThrownBy(() -> ModelSplice.request(ALLOCATOR, received.slice(), OTHER))
+        assertThatThrownBy(() -> ProtobufSplice.request(ALLOCATOR, received.slice(), OTHER))
                 .isInstanceOf(OipException.class);
         assertThat(received.freed).isTrue();
     }
@@ -277,7 +277,7 @@ class ProtobufSpliceTest {
         for (int i = 0; i < 10_000; i++) {
             message.writeBytes(pair);
         }
-        ByteBuf spliced = ModelSplice.request(ALLOCATOR, message, OTHER);
+        ByteBuf spliced = ProtobufSplice.request(ALLOCATOR, message, OTHER);
         assertThat(spliced.nioBufferCount()).isOne();
         assertThat(spliced.readableBytes()).isEqualTo(named(OTHER.name(), "7").length + 30_000);
         spliced.release();
@@ -292,14 +292,14 @@ class ProtobufSpliceTest {
                 .build()
                 .toByteArray();
         byte[] versions = joined(named("", "1"), message, named("", "2"));
-        byte[] kept = bytes(ModelSplice.response(ALLOCATOR, buffer(versions), ModelRef.of("o")));
+        byte[] kept = bytes(ProtobufSplice.response(ALLOCATOR, buffer(versions), ModelRef.of("o")));
         assertThat(ModelInferResponse.parseFrom(kept))
                 .isEqualTo(ModelInferResponse.parseFrom(versions).toBuilder()
                         .setModelName("o")
                         .build());
-        byte[] given = bytes(ModelSplice.response(ALLOCATOR, buffer(versions), OTHER));
+        byte[] given = bytes(ProtobufSplice.response(ALLOCATOR, buffer(versions), OTHER));
         assertThat(ModelInferResponse.parseFrom(given).getModelVersion()).isEqualTo("7");
-        byte[] none = bytes(ModelSplice.response(ALLOCATOR, buffer(message), ModelRef.of("o")));
+        byte[] none = bytes(ProtobufSplice.response(ALLOCATOR, buffer(message), ModelRef.of("o")));
         assertThat(ModelInferResponse.parseFrom(none).getModelVersion()).isEmpty();
     }
 
@@ -336,8 +336,8 @@ class ProtobufSpliceTest {
             byte[] encoded = wires.protobuf(message).bytes();
             byte[] spliced = bytes(
                     message.request()
-                            ? ModelSplice.request(ALLOCATOR, buffer(encoded), OTHER)
-                            : ModelSplice.response(ALLOCATOR, buffer(encoded), OTHER));
+                            ? ProtobufSplice.request(ALLOCATOR, buffer(encoded), OTHER)
+                            : ProtobufSplice.response(ALLOCATOR, buffer(encoded), OTHER));
             Message renamed = new Message(
                     message.request(), OTHER, message.id(), message.parameters(), message.tensors(), message.outputs());
             assertThat(spliced).isEqualTo(wires.protobuf(renamed).bytes());

@@ -13,6 +13,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestBody;
+import dev.isthmus.transcoder.rest.RestSplice;
 import dev.isthmus.transcoder.rest.RestWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -46,7 +47,7 @@ class RestSpliceTest {
     }
 
     private static String spliced(String json, String name) {
-        return text(ModelSplice.json(ALLOCATOR, new RestBody(part(json), RestBody.ALL_JSON), name));
+        return text(RestSplice.modelName(ALLOCATOR, new RestBody(part(json), RestBody.ALL_JSON), name));
     }
 
     @Test
@@ -92,7 +93,7 @@ class RestSpliceTest {
             })
     void noSuchMember_leavesTheBodyAsItIs(String json) {
         RestBody body = new RestBody(part(json), RestBody.ALL_JSON);
-        RestBody spliced = ModelSplice.json(ALLOCATOR, body, "other");
+        RestBody spliced = RestSplice.modelName(ALLOCATOR, body, "other");
         assertThat(spliced).isSameAs(body);
         assertThat(text(spliced)).isEqualTo(json);
     }
@@ -136,31 +137,31 @@ class RestSpliceTest {
                     .compositeBuffer()
                     .addComponent(true, part(body.substring(0, cut)))
                     .addComponent(true, part(body.substring(cut)));
-            assertThat(text(ModelSplice.json(ALLOCATOR, new RestBody(parts, json.length()), "other")))
+            assertThat(text(RestSplice.modelName(ALLOCATOR, new RestBody(parts, json.length()), "other")))
                     .isEqualTo(expected.length() + ":" + expected + "\"model_name\":binary}");
         }
         CompositeByteBuf bytes = ALLOCATOR.compositeBuffer(Integer.MAX_VALUE);
         body.chars().forEach(c -> bytes.addComponent(true, part(Character.toString(c))));
-        assertThat(text(ModelSplice.json(ALLOCATOR, new RestBody(bytes, json.length()), "other")))
+        assertThat(text(RestSplice.modelName(ALLOCATOR, new RestBody(bytes, json.length()), "other")))
                 .isEqualTo(expected.length() + ":" + expected + "\"model_name\":binary}");
     }
 
     @Test
     void binaryPart_isNotLookedAt() {
         String body = "{\"a\":1}{\"model_name\":\"m\"}";
-        assertThat(text(ModelSplice.json(ALLOCATOR, new RestBody(part(body), 7), "o")))
+        assertThat(text(RestSplice.modelName(ALLOCATOR, new RestBody(part(body), 7), "o")))
                 .isEqualTo("7:" + body);
-        assertThat(text(ModelSplice.json(ALLOCATOR, new RestBody(part(body), 0), "o")))
+        assertThat(text(RestSplice.modelName(ALLOCATOR, new RestBody(part(body), 0), "o")))
                 .isEqualTo("0:" + body);
         String broken = "{\"model_name\":\"mm\"}";
-        assertThat(text(ModelSplice.json(ALLOCATOR, new RestBody(part(broken), 16), "o")))
+        assertThat(text(RestSplice.modelName(ALLOCATOR, new RestBody(part(broken), 16), "o")))
                 .isEqualTo("16:" + broken);
     }
 
     @Test
     void jsonLength_beyondTheBody_failsAndReleases() {
         ByteBuf content = Unpooled.copiedBuffer("{\"model_name\":\"m\"}", UTF_8);
-        assertThatThrownBy(() -> ModelSplice.json(ALLOCATOR, new RestBody(content, 19), "o"))
+        assertThatThrownBy(() -> RestSplice.modelName(ALLOCATOR, new RestBody(content, 19), "o"))
                 .isInstanceOfSatisfying(
                         OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER))
                 .hasMessageContaining("19")
@@ -172,7 +173,7 @@ class RestSpliceTest {
     void largeParts_areNotCopied() {
         String before = "{\"a\":\"" + "x".repeat(5000) + "\",\"model_name\":";
         ByteBuf content = Unpooled.copiedBuffer(before + "\"m\",\"b\":\"" + "y".repeat(5000) + "\"}", UTF_8);
-        RestBody spliced = ModelSplice.json(ALLOCATOR, new RestBody(content, RestBody.ALL_JSON), "other");
+        RestBody spliced = RestSplice.modelName(ALLOCATOR, new RestBody(content, RestBody.ALL_JSON), "other");
         content.setByte(10, 'z').setByte(content.writerIndex() - 10, 'z');
         assertThat(spliced.content().getByte(10)).isEqualTo((byte) 'z');
         assertThat(spliced.content().getByte(spliced.content().writerIndex() - 10))
@@ -187,7 +188,7 @@ class RestSpliceTest {
         parts.addComponent(true, part("{\"model_name\":\"m\",\"a\":\"" + "x".repeat(5000)));
         parts.addComponent(true, part("y".repeat(5000)));
         parts.addComponent(true, part("\"}"));
-        RestBody spliced = ModelSplice.json(ALLOCATOR, new RestBody(parts, RestBody.ALL_JSON), "other");
+        RestBody spliced = RestSplice.modelName(ALLOCATOR, new RestBody(parts, RestBody.ALL_JSON), "other");
         // The head and value, followed by what were three parts.
         assertThat(((CompositeByteBuf) spliced.content()).numComponents()).isEqualTo(4);
         spliced.release();
@@ -208,7 +209,7 @@ class RestSpliceTest {
                     first.parameters(),
                     first.retained().outputs());
             RestBody expected = RestWriter.response(ALLOCATOR, renamed, forms);
-            RestBody spliced = ModelSplice.json(ALLOCATOR, RestWriter.response(ALLOCATOR, first, forms), other);
+            RestBody spliced = RestSplice.modelName(ALLOCATOR, RestWriter.response(ALLOCATOR, first, forms), other);
             assertThat(spliced.jsonLength()).isEqualTo(expected.jsonLength());
             assertThat(ByteBufUtil.equals(spliced.content(), expected.content()))
                     .isTrue();

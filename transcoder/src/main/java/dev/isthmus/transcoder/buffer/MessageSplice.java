@@ -22,6 +22,12 @@ public final class MessageSplice {
         this.allocator = allocator;
     }
 
+    /** @param begin the message's first bytes, taken; more are written to it */
+    public MessageSplice(ByteBufAllocator allocator, ByteBuf begin) {
+        this(allocator);
+        this.tail = begin;
+    }
+
     /** The buffer for new bytes; valid until the next {@link #part}. */
     public ByteBuf tail() {
         ByteBuf open = tail;

@@ -28,11 +28,11 @@ final class MessageParser {
     static final Kind REQUEST = new Kind(TensorCheck.INPUT, 6 << 3 | ProtoCursor.BYTES, RawRequest.TAG);
     static final Kind RESPONSE = new Kind(TensorCheck.OUTPUT, 0, 6 << 3 | ProtoCursor.BYTES);
 
-    private static final int MODEL_NAME = 1 << 3 | ProtoCursor.BYTES;
-    private static final int MODEL_VERSION = 2 << 3 | ProtoCursor.BYTES;
-    private static final int ID = 3 << 3 | ProtoCursor.BYTES;
-    private static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
-    private static final int TENSORS = 5 << 3 | ProtoCursor.BYTES;
+    static final int MODEL_NAME = 1 << 3 | ProtoCursor.BYTES;
+    static final int MODEL_VERSION = 2 << 3 | ProtoCursor.BYTES;
+    static final int ID = 3 << 3 | ProtoCursor.BYTES;
+    static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
+    static final int TENSORS = 5 << 3 | ProtoCursor.BYTES;
 
     /** As many fields as a tensor has, but for its parameters and extents. */
     private static final int FEW_FIELDS = 8;

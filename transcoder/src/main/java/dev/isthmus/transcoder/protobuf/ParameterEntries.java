@@ -9,10 +9,10 @@ import java.util.Map;
 
 /** Reads the entries of protobuf parameter maps. */
 final class ParameterEntries {
-    private static final int KEY = 1 << 3 | ProtoCursor.BYTES;
-    private static final int VALUE = 2 << 3 | ProtoCursor.BYTES;
+    static final int KEY = 1 << 3 | ProtoCursor.BYTES;
+    static final int VALUE = 2 << 3 | ProtoCursor.BYTES;
 
-    private static final int BOOL = 1 << 3 | ProtoCursor.VARINT;
+    static final int BOOL = 1 << 3 | ProtoCursor.VARINT;
     private static final int INT64 = 2 << 3 | ProtoCursor.VARINT;
     private static final int STRING = 3 << 3 | ProtoCursor.BYTES;
     private static final int DOUBLE = 4 << 3 | ProtoCursor.FIXED64;

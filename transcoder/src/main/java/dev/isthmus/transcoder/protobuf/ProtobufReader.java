@@ -19,14 +19,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads inference messages from the protobuf wire. */
 public final class ProtobufReader {
-    private static final int MODEL_NAME = 1 << 3 | ProtoCursor.BYTES;
-    private static final int MODEL_VERSION = 2 << 3 | ProtoCursor.BYTES;
-    private static final int ID = 3 << 3 | ProtoCursor.BYTES;
-    private static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
-
-    private static final int RESPONSE_OUTPUTS = 5;
-    private static final int INPUTS = 5 << 3 | ProtoCursor.BYTES;
-    private static final int CONTENTS = 5 << 3 | ProtoCursor.BYTES;
     private static final int OUTPUTS = 6 << 3 | ProtoCursor.BYTES;
 
     /** The maximum number of fields of a message, without nested ones. */
@@ -46,11 +38,11 @@ public final class ProtobufReader {
             ProtoCursor cursor = ProtoCursor.of(start, ErrorCode.BAD_UPSTREAM_ANSWER);
             while (cursor.more()) {
                 int tag = cursor.tag();
-                if (tag == MODEL_NAME) {
+                if (tag == MessageParser.MODEL_NAME) {
                     model = cursor.string();
-                } else if (tag == ID) {
+                } else if (tag == MessageParser.ID) {
                     id = cursor.string();
-                } else if (ProtoCursor.field(tag) >= RESPONSE_OUTPUTS) {
+                } else if (ProtoCursor.field(tag) >= ProtoCursor.field(MessageParser.TENSORS)) {
                     break;
                 } else {
                     cursor.skip();
@@ -120,10 +112,10 @@ public final class ProtobufReader {
                 throw OipException.invalid("protobuf message: at most " + MAX_FIELDS + " fields are accepted");
             }
             switch (cursor.tag()) {
-                case MODEL_NAME -> name = cursor.string();
-                case MODEL_VERSION -> version = cursor.string();
-                case ID -> id = cursor.string();
-                case PARAMETERS -> {
+                case MessageParser.MODEL_NAME -> name = cursor.string();
+                case MessageParser.MODEL_VERSION -> version = cursor.string();
+                case MessageParser.ID -> id = cursor.string();
+                case MessageParser.PARAMETERS -> {
                     parameters = true;
                     cursor.skip();
                 }
@@ -131,7 +123,7 @@ public final class ProtobufReader {
                     raw = true;
                     cursor.skip();
                 }
-                case INPUTS, OUTPUTS -> cursor.skip();
+                case MessageParser.TENSORS, OUTPUTS -> cursor.skip();
                 default -> cursor.skipUnexpected();
             }
         }
@@ -150,7 +142,7 @@ public final class ProtobufReader {
         Map<String, Parameter> parameters = Map.of();
         ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
         while (cursor.more()) {
-            if (cursor.tag() == PARAMETERS) {
+            if (cursor.tag() == MessageParser.PARAMETERS) {
                 parameters = entries.readIn(cursor, parameters);
             } else {
                 cursor.skip();
@@ -173,7 +165,7 @@ public final class ProtobufReader {
         ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
         boolean typed = false;
         while (cursor.more() && !typed) {
-            if (cursor.tag() == INPUTS) {
+            if (cursor.tag() == MessageParser.TENSORS) {
                 ProtoCursor input = cursor.nested();
                 typed = hasContents(input);
                 cursor.read(input);
@@ -186,7 +178,7 @@ public final class ProtobufReader {
 
     private static boolean hasContents(ProtoCursor input) {
         while (input.more()) {
-            if (input.tag() == CONTENTS) {
+            if (input.tag() == TypedContents.TAG) {
                 return true;
             }
             input.skip();

@@ -9,14 +9,11 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Map;
 
-/** Edits single fields of an encoded ModelInferRequest or ModelInferResponse. */
+/**
+ * Edits single fields of an encoded ModelInferRequest or ModelInferResponse. The rest is neither decoded nor copied,
+ * except for parts so small that a copy is cheaper; results share the memory of the message.
+ */
 public final class ProtobufSplice {
-    private static final int MODEL_NAME = 1 << 3 | ProtoCursor.BYTES;
-    private static final int MODEL_VERSION = 2 << 3 | ProtoCursor.BYTES;
-
-    private static final int ID = 3 << 3 | ProtoCursor.BYTES;
-    private static final int PARAMETERS = 4;
-
     private ProtobufSplice() {}
 
     /**
@@ -30,7 +27,10 @@ public final class ProtobufSplice {
             splice.part(message, message.readerIndex(), message.readableBytes());
             // The last entry of a key counts.
             ProtobufWriter.parameters(
-                    splice.tail(), PARAMETERS, Map.of(StreamParameters.FINAL, new Parameter.Bool(true)), true);
+                    splice.tail(),
+                    ProtoCursor.field(MessageParser.PARAMETERS),
+                    Map.of(StreamParameters.FINAL, new Parameter.Bool(true)),
+                    true);
             return splice.take();
         } finally {
             splice.release();
@@ -48,8 +48,8 @@ public final class ProtobufSplice {
     public static ByteBuf id(ByteBufAllocator allocator, ByteBuf message, String id) {
         MessageSplice splice = new MessageSplice(allocator);
         try {
-            without(splice, message, ErrorCode.BAD_UPSTREAM_ANSWER, ID, ID);
-            ProtobufWriter.string(splice.tail(), ProtoCursor.field(ID), id);
+            without(splice, message, ErrorCode.BAD_UPSTREAM_ANSWER, MessageParser.ID, MessageParser.ID);
+            ProtobufWriter.string(splice.tail(), ProtoCursor.field(MessageParser.ID), id);
             return splice.take();
         } finally {
             splice.release();
@@ -93,8 +93,8 @@ public final class ProtobufSplice {
         String version = "";
         while (cursor.more()) {
             switch (cursor.tag()) {
-                case MODEL_NAME -> cursor.string();
-                case MODEL_VERSION -> version = cursor.string();
+                case MessageParser.MODEL_NAME -> cursor.string();
+                case MessageParser.MODEL_VERSION -> version = cursor.string();
                 default -> cursor.skip();
             }
         }
@@ -105,9 +105,9 @@ public final class ProtobufSplice {
     private static ByteBuf splice(ByteBufAllocator allocator, ByteBuf message, ModelRef model) {
         MessageSplice splice = new MessageSplice(allocator);
         try {
-            ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_NAME), model.name());
-            ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_VERSION), model.version());
-            without(splice, message, ErrorCode.INTERNAL, MODEL_NAME, MODEL_VERSION);
+            ProtobufWriter.string(splice.tail(), ProtoCursor.field(MessageParser.MODEL_NAME), model.name());
+            ProtobufWriter.string(splice.tail(), ProtoCursor.field(MessageParser.MODEL_VERSION), model.version());
+            without(splice, message, ErrorCode.INTERNAL, MessageParser.MODEL_NAME, MessageParser.MODEL_VERSION);
             return splice.take();
         } finally {
             splice.release();

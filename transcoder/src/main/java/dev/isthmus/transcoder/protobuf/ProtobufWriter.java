@@ -8,21 +8,17 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.buffer.MessageSplice;
 import dev.isthmus.transcoder.message.Dialect;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
-import io.netty.buffer.CompositeByteBuf;
-import io.netty.buffer.Unpooled;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
 /** Encodes inference messages for the protobuf wire; tensors are written as raw contents without copying. */
 public final class ProtobufWriter {
-    /** Below this size a copy costs less than one more component. */
-    private static final int COPY_BELOW = 1024;
-
     private static final int CONTENTS = 5;
     private static final int RAW_INPUT_CONTENTS = 7;
     private static final int RAW_OUTPUT_CONTENTS = 6;
@@ -153,37 +149,22 @@ public final class ProtobufWriter {
      * @param tensors borrowed
      */
     private static ByteBuf withRaw(ByteBufAllocator allocator, ByteBuf head, int field, List<Tensor> tensors) {
-        CompositeByteBuf whole = null;
-        ByteBuf tail = head;
+        MessageSplice whole = new MessageSplice(allocator, head);
         try {
             for (Tensor tensor : tensors) {
                 ByteBuf data = tensor.data();
-                if (tensor.shared() && field == RAW_INPUT_CONTENTS) {
-                    // Servers expect raw inputs only for tensors in the message; clients expect raw outputs for all,
-                    // as Triton sends them.
-                    continue;
+                // Servers expect raw inputs only for tensors in the message; clients expect raw outputs for all, as
+                // Triton sends them.
+                if (!tensor.shared() || field != RAW_INPUT_CONTENTS) {
+                    tag(whole.tail(), field, ProtoCursor.BYTES);
+                    varint(whole.tail(), data.readableBytes());
+                    whole.part(data, data.readerIndex(), data.readableBytes());
                 }
-                tag(tail, field, ProtoCursor.BYTES);
-                varint(tail, data.readableBytes());
-                if (data.readableBytes() < COPY_BELOW) {
-                    tail.writeBytes(data, data.readerIndex(), data.readableBytes());
-                    continue;
-                }
-                if (whole == null) {
-                    whole = allocator.compositeBuffer(Integer.MAX_VALUE);
-                }
-                whole.addComponent(true, tail).addFlattenedComponents(true, data.retain());
-                tail = Unpooled.EMPTY_BUFFER;
-                tail = allocator.buffer(64);
             }
-        } catch (RuntimeException | OutOfMemoryError e) {
-            tail.release();
-            if (whole != null) {
-                whole.release();
-            }
-            throw e;
+            return whole.take();
+        } finally {
+            whole.release();
         }
-        return whole == null ? head : whole.addComponent(true, tail);
     }
 
     /**

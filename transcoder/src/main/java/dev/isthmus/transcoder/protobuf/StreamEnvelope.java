@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
 public final class StreamEnvelope {
     private static final int ERROR_MESSAGE = 1 << 3 | ProtoCursor.BYTES;
     private static final int INFER_RESPONSE = 2 << 3 | ProtoCursor.BYTES;
-    private static final int RESPONSE_ID = 3 << 3 | ProtoCursor.BYTES;
 
     private StreamEnvelope() {}
 
@@ -86,7 +85,7 @@ public final class StreamEnvelope {
         ProtoCursor cursor = ProtoCursor.of(response, ErrorCode.BAD_UPSTREAM_ANSWER);
         String id = "";
         while (cursor.more()) {
-            if (cursor.tag() == RESPONSE_ID) {
+            if (cursor.tag() == MessageParser.ID) {
                 id = cursor.string();
             } else {
                 cursor.skip();
@@ -113,7 +112,7 @@ public final class StreamEnvelope {
         ByteBuf out = allocator.buffer();
         ProtobufWriter.text(out, ProtoCursor.field(ERROR_MESSAGE), message);
         ByteBuf response = allocator.buffer();
-        ProtobufWriter.string(response, ProtoCursor.field(RESPONSE_ID), id);
+        ProtobufWriter.string(response, ProtoCursor.field(MessageParser.ID), id);
         ProtobufWriter.message(out, ProtoCursor.field(INFER_RESPONSE), response);
         return out;
     }

@@ -1,6 +1,7 @@
 package dev.isthmus.transcoder.protobuf;
 
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.transcoder.message.StreamParameters;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -12,13 +13,6 @@ import io.netty.buffer.ByteBuf;
 public record StreamedResponse(String id, boolean last) {
     /** Of a response that says neither. */
     public static final StreamedResponse UNKNOWN = new StreamedResponse("", false);
-
-    private static final int ID = 3 << 3 | ProtoCursor.BYTES;
-    private static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
-    private static final int KEY = 1 << 3 | ProtoCursor.BYTES;
-    private static final int VALUE = 2 << 3 | ProtoCursor.BYTES;
-    private static final int BOOL = 1 << 3 | ProtoCursor.VARINT;
-    private static final String FINAL = "triton_final_response";
 
     /**
      * Reads it from an encoded response, without the rest.
@@ -32,8 +26,8 @@ public record StreamedResponse(String id, boolean last) {
         boolean last = false;
         while (cursor.more()) {
             switch (cursor.tag()) {
-                case ID -> id = cursor.string();
-                case PARAMETERS -> last |= marksLast(cursor.nested());
+                case MessageParser.ID -> id = cursor.string();
+                case MessageParser.PARAMETERS -> last |= marksLast(cursor.nested());
                 default -> cursor.skip();
             }
         }
@@ -45,8 +39,8 @@ public record StreamedResponse(String id, boolean last) {
         boolean value = false;
         while (entry.more()) {
             switch (entry.tag()) {
-                case KEY -> named = entry.string().equals(FINAL);
-                case VALUE -> value = isTrue(entry.nested());
+                case ParameterEntries.KEY -> named = entry.string().equals(StreamParameters.FINAL);
+                case ParameterEntries.VALUE -> value = isTrue(entry.nested());
                 default -> entry.skip();
             }
         }
@@ -56,7 +50,7 @@ public record StreamedResponse(String id, boolean last) {
     private static boolean isTrue(ProtoCursor parameter) {
         boolean value = false;
         while (parameter.more()) {
-            if (parameter.tag() == BOOL) {
+            if (parameter.tag() == ParameterEntries.BOOL) {
                 value = parameter.varint() != 0;
             } else {
                 parameter.skip();

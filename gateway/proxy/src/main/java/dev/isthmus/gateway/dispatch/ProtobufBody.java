@@ -9,13 +9,13 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ModelSplice;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.buffer.BufferCollector;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
+import dev.isthmus.transcoder.protobuf.ProtobufSplice;
 import dev.isthmus.transcoder.protobuf.RawRequest;
 import dev.isthmus.transcoder.rest.OutputForms;
 import io.netty.buffer.ByteBuf;
@@ -147,7 +147,7 @@ final class ProtobufBody extends RequestBody {
         InferMessage.ProtobufMessage encoded = new InferMessage.ProtobufMessage(complete()).retained();
         return model.equals(outline.model())
                 ? encoded
-                : new InferMessage.ProtobufMessage(ModelSplice.request(allocator, encoded.message(), model));
+                : new InferMessage.ProtobufMessage(ProtobufSplice.request(allocator, encoded.message(), model));
     }
 
     @Override
@@ -225,7 +225,7 @@ final class ProtobufBody extends RequestBody {
         /** Replaces the model name in the head; returns by how many bytes it grows. */
         private int rename(ModelRef model) {
             ByteBuf received = gathered.take();
-            ByteBuf head = ModelSplice.request(allocator, received.readRetainedSlice(raw.headLength()), model);
+            ByteBuf head = ProtobufSplice.request(allocator, received.readRetainedSlice(raw.headLength()), model);
             int longer = head.readableBytes() - raw.headLength();
             gather(head);
             gather(received);

@@ -44,6 +44,8 @@ public enum ErrorCode {
     /** The upstream's response violates the protocol. */
     BAD_UPSTREAM_ANSWER(502, 13);
 
+    private static final ErrorCode[] ALL = values();
+
     private final int httpStatus;
     private final int grpcStatus;
 
@@ -62,24 +64,13 @@ public enum ErrorCode {
 
     /** The code for a gRPC status received from a peer; {@link #UNKNOWN} for numbers that gRPC does not define. */
     public static ErrorCode ofGrpcStatus(int status) {
-        return switch (status) {
-            case 1 -> CANCELLED;
-            case 3 -> INVALID_ARGUMENT;
-            case 4 -> DEADLINE_EXCEEDED;
-            case 5 -> NOT_FOUND;
-            case 6 -> ALREADY_EXISTS;
-            case 7 -> PERMISSION_DENIED;
-            case 8 -> RESOURCE_EXHAUSTED;
-            case 9 -> FAILED_PRECONDITION;
-            case 10 -> ABORTED;
-            case 11 -> OUT_OF_RANGE;
-            case 12 -> UNIMPLEMENTED;
-            case 13 -> INTERNAL;
-            case 14 -> UNAVAILABLE;
-            case 15 -> DATA_LOSS;
-            case 16 -> UNAUTHENTICATED;
-            default -> UNKNOWN;
-        };
+        for (ErrorCode code : ALL) {
+            // The first one is the canonical one.
+            if (code.grpcStatus == status) {
+                return code;
+            }
+        }
+        return UNKNOWN;
     }
 
     /**

@@ -1,40 +1,18 @@
 package dev.isthmus.transcoder.json;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** Names and datatypes of the protocol as they stand in nearly every message, so that reading one does not allocate. */
 final class FrequentStrings {
-    static final String[] ALL = {
-        "BF16",
-        "BOOL",
-        "BYTES",
-        "FP16",
-        "FP32",
-        "FP64",
-        "INT16",
-        "INT32",
-        "INT64",
-        "INT8",
-        "UINT16",
-        "UINT32",
-        "UINT64",
-        "UINT8",
-        "binary_data",
-        "binary_data_output",
-        "binary_data_size",
-        "content_type",
-        "data",
-        "datatype",
-        "id",
-        "inputs",
-        "model_name",
-        "model_version",
-        "name",
-        "outputs",
-        "parameters",
-        "shape"
-    };
+    /** As literals, so that comparing them with one is cheap. */
+    static final String[] ALL = Arrays.stream(("BF16 BOOL BYTES FP16 FP32 FP64 INT16 INT32 INT64 INT8"
+                            + " UINT16 UINT32 UINT64 UINT8 binary_data binary_data_output binary_data_size content_type"
+                            + " data datatype id inputs model_name model_version name outputs parameters shape")
+                    .split(" "))
+            .map(String::intern)
+            .toArray(String[]::new);
 
     /** A power of two, so large that the strings have a place each. */
     private static final int SIZE = 128;

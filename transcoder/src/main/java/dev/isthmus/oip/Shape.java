@@ -60,6 +60,15 @@ public final class Shape {
         return empty ? 0 : count;
     }
 
+    /** Whether a tensor of this shape, of a model's metadata, may have the other one. */
+    public boolean accepts(Shape given) {
+        boolean fits = given.rank() == rank();
+        for (int i = 0; fits && i < extents.length; i++) {
+            fits = extents[i] < 0 || extents[i] == given.extents[i];
+        }
+        return fits;
+    }
+
     @Override
     public boolean equals(Object other) {
         return other instanceof Shape shape && Arrays.equals(extents, shape.extents);

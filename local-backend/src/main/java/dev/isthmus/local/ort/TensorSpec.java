@@ -80,14 +80,6 @@ record TensorSpec(
 
     /** Whether a tensor may have this shape. An extent of 0 is valid. */
     boolean fits(Shape given) {
-        if (anyShape()) {
-            return true;
-        }
-        Shape shape = shape();
-        boolean fits = given.rank() == shape.rank();
-        for (int i = 0; fits && i < given.rank(); i++) {
-            fits = shape.extent(i) < 0 || shape.extent(i) == given.extent(i);
-        }
-        return fits;
+        return anyShape() || shape().accepts(given);
     }
 }

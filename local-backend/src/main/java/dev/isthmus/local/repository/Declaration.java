@@ -3,7 +3,6 @@ package dev.isthmus.local.repository;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.oip.Shape;
 import java.util.List;
 
 /** Checks a model's configuration against the model itself. */
@@ -39,18 +38,9 @@ public final class Declaration {
         if (!actual.dataType().equals(declared.dataType())) {
             throw refused(what + "datatype " + declared.dataType() + ", but the model has " + actual.dataType());
         }
-        if (!anyShape(actual) && !fits(configured.inModel(), actual.shape())) {
+        if (!anyShape(actual) && !actual.shape().accepts(configured.inModel())) {
             throw refused(what + "shape " + configured.inModel() + ", but the model has " + actual.shape());
         }
-    }
-
-    /** A variable extent of the model matches any configured extent. */
-    private static boolean fits(Shape declared, Shape actual) {
-        boolean fits = declared.rank() == actual.rank();
-        for (int i = 0; fits && i < actual.rank(); i++) {
-            fits = actual.extent(i) < 0 || actual.extent(i) == declared.extent(i);
-        }
-        return fits;
     }
 
     private static OipException refused(String problem) {

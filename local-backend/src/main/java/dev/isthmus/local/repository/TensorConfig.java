@@ -54,11 +54,7 @@ public record TensorConfig(
         if (reshape == null) {
             return given;
         }
-        boolean fits = given.rank() == reshape.rank();
-        for (int i = 0; fits && i < given.rank(); i++) {
-            fits = reshape.extent(i) < 0 || reshape.extent(i) == given.extent(i);
-        }
-        if (!fits) {
+        if (!reshape.accepts(given)) {
             throw new OipException(
                     ErrorCode.INTERNAL,
                     "output '" + metadata.name() + "': shape " + reshape + " is configured, the model gives " + given);

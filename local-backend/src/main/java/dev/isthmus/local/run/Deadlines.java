@@ -1,7 +1,9 @@
 package dev.isthmus.local.run;
 
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -22,17 +24,17 @@ final class Deadlines implements Runnable {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition sooner = lock.newCondition();
-    private final DeadlineTimer ring = new DeadlineTimer(0, () -> {});
+    /** Guarded by the lock, in the order in which they were set. */
+    private final Set<DeadlineTimer> timers = new LinkedHashSet<>();
+
     private boolean sleeping;
     private long wake;
     private boolean closed;
 
-    /** A timer; its links are guarded by the lock. */
+    /** A timer. */
     static final class DeadlineTimer {
         private final long nanos;
         private final Runnable task;
-        private DeadlineTimer before = this;
-        private DeadlineTimer after = this;
 
         private DeadlineTimer(long nanos, Runnable task) {
             this.nanos = nanos;
@@ -49,13 +51,6 @@ final class Deadlines implements Runnable {
                         .log("internal error in the task of a deadline; please report it");
             }
         }
-
-        private void unlink() {
-            before.after = after;
-            after.before = before;
-            before = this;
-            after = this;
-        }
     }
 
     /**
@@ -69,10 +64,7 @@ final class Deadlines implements Runnable {
         lock.lock();
         try {
             if (!closed) {
-                next.before = ring.before;
-                next.after = ring;
-                ring.before.after = next;
-                ring.before = next;
+                timers.add(next);
                 if (!sleeping || nanos - wake < 0) {
                     sooner.signal();
                 }
@@ -90,7 +82,7 @@ final class Deadlines implements Runnable {
         }
         lock.lock();
         try {
-            deadline.unlink();
+            timers.remove(deadline);
         } finally {
             lock.unlock();
         }
@@ -129,17 +121,14 @@ final class Deadlines implements Runnable {
     /** Removes the expired timers; returns the nanoseconds until the next one expires. Called with the lock held. */
     long collect(long now, List<DeadlineTimer> due) {
         long left = FOREVER;
-        DeadlineTimer each = ring.after;
-        while (each != ring) {
-            DeadlineTimer following = each.after;
+        for (DeadlineTimer each : timers) {
             if (each.nanos - now <= 0) {
-                each.unlink();
                 due.add(each);
             } else {
                 left = Math.min(left, each.nanos - now);
             }
-            each = following;
         }
+        due.forEach(timers::remove);
         return left;
     }
 

@@ -135,7 +135,8 @@ public final class LocalExecutor implements AutoCloseable {
             InferCallback callback) {
         LocalRun run;
         try {
-            RunRequest submission = new RunRequest(request, deadlineNanos, allocator, callback, System.nanoTime());
+            LocalRun.RunRequest submission =
+                    new LocalRun.RunRequest(request, deadlineNanos, allocator, callback, System.nanoTime());
             ModelQueue queue = queues.of(model);
             model.require(request);
             Classification.require(model, request);
@@ -162,7 +163,7 @@ public final class LocalExecutor implements AutoCloseable {
         }
     }
 
-    private static void requireTime(ModelQueue queue, RunRequest submission) {
+    private static void requireTime(ModelQueue queue, LocalRun.RunRequest submission) {
         if (submission.expired(submission.since())) {
             throw new OipException(
                     ErrorCode.DEADLINE_EXCEEDED, queue.name() + ": the deadline passed before the request was queued");

@@ -1,11 +1,13 @@
 package dev.isthmus.local.run;
 
 import dev.isthmus.local.call.Cancellable;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
+import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -31,15 +33,6 @@ final class LocalRun implements Cancellable {
     private Deadlines.@Nullable DeadlineTimer deadline;
     private boolean ended;
     private boolean announced;
-
-    /** Its neighbours in the queue, and whether it is queued; guarded by the queue's lock. */
-    @Nullable
-    LocalRun before;
-
-    @Nullable
-    LocalRun after;
-
-    boolean queued;
 
     LocalRun(ModelQueue queue, RunRequest submission) {
         this.queue = queue;
@@ -171,5 +164,24 @@ final class LocalRun implements Cancellable {
     void release() {
         submission.request().release();
         queue.model().release();
+    }
+
+    /**
+     * A submitted request.
+     *
+     * @param deadlineNanos the deadline in {@link System#nanoTime()}, {@link #NO_DEADLINE} for none
+     * @param since the time of its arrival in {@link System#nanoTime()}
+     */
+    record RunRequest(
+            InferRequest request, long deadlineNanos, ByteBufAllocator allocator, InferCallback callback, long since) {
+        static final long NO_DEADLINE = Long.MAX_VALUE;
+
+        boolean hasDeadline() {
+            return deadlineNanos != NO_DEADLINE;
+        }
+
+        boolean expired(long now) {
+            return hasDeadline() && now - deadlineNanos >= 0;
+        }
     }
 }

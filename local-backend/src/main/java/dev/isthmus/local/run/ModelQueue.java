@@ -2,7 +2,10 @@ package dev.isthmus.local.run;
 
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.oip.OipException;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,7 +20,9 @@ final class ModelQueue {
     private final OnnxModel model;
     private final @Nullable Batching batching;
     private final int permits;
-    private final RunList waiting = new RunList();
+    /** In order of arrival. */
+    private final Set<LocalRun> waiting = new LinkedHashSet<>();
+
     private long rows;
     private int running;
     private Deadlines.@Nullable DeadlineTimer delay;
@@ -90,14 +95,16 @@ final class ModelQueue {
         }
     }
 
-    void unlink(LocalRun run) {
-        waiting.remove(run);
-        rows -= batching == null ? 0 : batching.rows(run);
+    /** Removes a run; returns false if it is not queued any more. */
+    boolean unlink(LocalRun run) {
+        boolean queued = waiting.remove(run);
+        rows -= batching == null || !queued ? 0 : batching.rows(run);
+        return queued;
     }
 
     /** Whether a worker may start a run now. */
     boolean startable() {
-        return waiting.size() > 0
+        return !waiting.isEmpty()
                 && running < permits
                 && (batching == null || batching.delayNanos() == 0 || due || rows >= batching.maxRows());
     }
@@ -105,25 +112,21 @@ final class ModelQueue {
     /** Ends the wait for a fuller batch. */
     void due() {
         delay = null;
-        due = waiting.size() > 0;
+        due = !waiting.isEmpty();
     }
 
     /** Removes all runs. */
     void drain(List<LocalRun> into) {
-        for (LocalRun run = waiting.first(); run != null; run = waiting.first()) {
-            unlink(run);
-            into.add(run);
-        }
+        into.addAll(waiting);
+        waiting.clear();
+        rows = 0;
         stopWaiting();
     }
 
     /** Takes the oldest request, and those that may share its run. */
     void take(List<LocalRun> into) {
         running++;
-        LocalRun head = waiting.first();
-        if (head == null) {
-            throw new IllegalStateException(name() + ": nothing is queued");
-        }
+        LocalRun head = waiting.iterator().next();
         unlink(head);
         into.add(head);
         if (batching != null) {
@@ -135,15 +138,15 @@ final class ModelQueue {
 
     private void join(LocalRun head, Batching rules, List<LocalRun> into) {
         int capacity = rules.maxRows() - rules.rows(head);
-        LocalRun next = waiting.first();
-        for (int looked = 0; capacity > 0 && next != null && looked < LOOK_AHEAD; looked++) {
-            LocalRun after = next.after;
+        Iterator<LocalRun> others = waiting.iterator();
+        for (int looked = 0; capacity > 0 && others.hasNext() && looked < LOOK_AHEAD; looked++) {
+            LocalRun next = others.next();
             if (rules.rows(next) <= capacity && BatchKey.alike(head, next)) {
-                unlink(next);
+                others.remove();
+                rows -= rules.rows(next);
                 into.add(next);
                 capacity -= rules.rows(next);
             }
-            next = after;
         }
     }
 
@@ -157,8 +160,8 @@ final class ModelQueue {
 
     /** The oldest request waits for a fuller batch, at most for the model's delay. */
     private void awaitMore(Batching rules) {
-        LocalRun oldest = waiting.first();
-        if (rules.delayNanos() > 0 && oldest != null && delay == null && !due) {
+        if (rules.delayNanos() > 0 && !waiting.isEmpty() && delay == null && !due) {
+            LocalRun oldest = waiting.iterator().next();
             delay = deadlines().set(oldest.submission().since() + rules.delayNanos(), () -> all.due(this));
         }
     }
@@ -166,53 +169,5 @@ final class ModelQueue {
     /** A run has ended; its permit is released. */
     void runEnded() {
         running--;
-    }
-
-    /**
-     * An intrusive linked list of runs in order of arrival: removal takes constant time, and nothing is allocated. Not
-     * thread-safe.
-     */
-    private static final class RunList {
-        private @Nullable LocalRun first;
-        private @Nullable LocalRun last;
-        private int size;
-
-        int size() {
-            return size;
-        }
-
-        @Nullable
-        LocalRun first() {
-            return first;
-        }
-
-        void add(LocalRun run) {
-            run.before = last;
-            if (last == null) {
-                first = run;
-            } else {
-                last.after = run;
-            }
-            last = run;
-            run.queued = true;
-            size++;
-        }
-
-        void remove(LocalRun run) {
-            if (run.before == null) {
-                first = run.after;
-            } else {
-                run.before.after = run.after;
-            }
-            if (run.after == null) {
-                last = run.before;
-            } else {
-                run.after.before = run.before;
-            }
-            run.before = null;
-            run.after = null;
-            run.queued = false;
-            size--;
-        }
     }
 }

@@ -153,11 +153,8 @@ final class RunQueues {
     boolean remove(ModelQueue queue, LocalRun run) {
         lock.lock();
         try {
-            boolean there = run.queued;
-            if (there) {
-                queue.unlink(run);
-                waiting--;
-            }
+            boolean there = queue.unlink(run);
+            waiting -= there ? 1 : 0;
             return there;
         } finally {
             lock.unlock();

@@ -45,10 +45,10 @@ final class LoadThreads implements AutoCloseable {
         T run();
 
         /** Tells {@link #run} to end. Thread-safe. */
-        void terminate();
+        default void terminate() {}
 
         /** Releases the result of a step that was abandoned. */
-        void discard(T result);
+        default void discard(T result) {}
     }
 
     /** @param limit the maximum duration of a step */

@@ -165,12 +165,6 @@ final class ModelLoader {
         public FoundModel run() {
             return repository.find(name);
         }
-
-        @Override
-        public void terminate() {}
-
-        @Override
-        public void discard(FoundModel result) {}
     }
 
     /**
@@ -235,10 +229,8 @@ final class ModelLoader {
                 String placed = Objects.requireNonNullElse(source.settings().device(), device);
                 OnnxModel model = OnnxModel.load(source, placed);
                 try {
-                    if (source.settings().warmUp()) {
-                        activity = "its warm-up";
-                        new WarmUpRun(model, new SplittableRandom(), handle).run(found.warmUps());
-                    }
+                    activity = "its warm-up";
+                    new WarmUpRun(model, new SplittableRandom(), handle).run(found.warmUps());
                     opened.accept(model);
                     return model;
                 } catch (RuntimeException e) {

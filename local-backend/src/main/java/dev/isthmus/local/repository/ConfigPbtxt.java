@@ -101,13 +101,13 @@ final class ConfigPbtxt {
                 within("max_batch_size", config.getMaxBatchSize(), MAX_BATCH),
                 delay(),
                 groups.count(),
-                true,
                 groups.device(),
                 threads(),
                 parameter(TRANSLATOR),
                 inputs(),
                 outputs(),
-                true);
+                true,
+                Map.of());
         config.getParametersMap().keySet().stream()
                 .filter(name -> !name.equals(TRANSLATOR) && !name.equals(THREADS))
                 .sorted()
@@ -315,23 +315,10 @@ final class ConfigPbtxt {
     }
 
     static DataType type(String what, dev.isthmus.proto.config.DataType type) {
-        return switch (type) {
-            case TYPE_BOOL -> DataType.BOOL;
-            case TYPE_UINT8 -> DataType.UINT8;
-            case TYPE_UINT16 -> DataType.UINT16;
-            case TYPE_UINT32 -> DataType.UINT32;
-            case TYPE_UINT64 -> DataType.UINT64;
-            case TYPE_INT8 -> DataType.INT8;
-            case TYPE_INT16 -> DataType.INT16;
-            case TYPE_INT32 -> DataType.INT32;
-            case TYPE_INT64 -> DataType.INT64;
-            case TYPE_FP16 -> DataType.FP16;
-            case TYPE_FP32 -> DataType.FP32;
-            case TYPE_FP64 -> DataType.FP64;
-            case TYPE_STRING -> DataType.BYTES;
-            case TYPE_BF16 -> DataType.BF16;
-            case TYPE_INVALID, UNRECOGNIZED -> throw refused(what + "a data_type such as TYPE_FP32 is expected");
-        };
+        // TYPE_FP32, for example.
+        String name = type.name().substring(type.name().indexOf('_') + 1);
+        return DataType.byName(name.equals("STRING") ? "BYTES" : name)
+                .orElseThrow(() -> refused(what + "a data_type such as TYPE_FP32 is expected"));
     }
 
     private static int within(String field, int value, int max) {

@@ -64,13 +64,13 @@ final class MlServerSettings {
                 batches ? size : 0,
                 batches ? time : null,
                 0,
-                true,
                 null,
                 1,
                 null,
                 tensors("inputs", json.path("inputs")),
                 tensors("outputs", json.path("outputs")),
-                false);
+                false,
+                Map.of());
         return new ModelFile(
                 text("name", json.path("name")),
                 settings,

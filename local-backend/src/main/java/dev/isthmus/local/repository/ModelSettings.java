@@ -11,7 +11,6 @@ import org.jspecify.annotations.Nullable;
  * @param maxBatchSize the maximum rows of a batch; 0 if there is no batch dimension
  * @param maxQueueDelay how long a request may wait for others to share its run; null if it runs alone
  * @param instances the maximum concurrent runs; 0 for the number of threads
- * @param warmUp whether the model is run once before it is ready
  * @param device cpu, gpu:N or auto; null for the backend's
  * @param intraOpThreads the threads of one run
  * @param translator the translator's class; null if not given
@@ -25,7 +24,6 @@ public record ModelSettings(
         int maxBatchSize,
         @Nullable Duration maxQueueDelay,
         int instances,
-        boolean warmUp,
         @Nullable String device,
         int intraOpThreads,
         @Nullable String translator,
@@ -35,40 +33,12 @@ public record ModelSettings(
         Map<String, List<String>> labels) {
 
     public static final ModelSettings DEFAULT =
-            new ModelSettings(VersionPolicy.DEFAULT, 0, null, 0, true, null, 1, null, List.of(), List.of(), true);
+            new ModelSettings(VersionPolicy.DEFAULT, 0, null, 0, null, 1, null, List.of(), List.of(), true, Map.of());
 
     public ModelSettings {
         inputs = List.copyOf(inputs);
         outputs = List.copyOf(outputs);
         labels = Map.copyOf(labels);
-    }
-
-    /** Settings without labels. */
-    public ModelSettings(
-            VersionPolicy versions,
-            int maxBatchSize,
-            @Nullable Duration maxQueueDelay,
-            int instances,
-            boolean warmUp,
-            @Nullable String device,
-            int intraOpThreads,
-            @Nullable String translator,
-            List<TensorConfig> inputs,
-            List<TensorConfig> outputs,
-            boolean limits) {
-        this(
-                versions,
-                maxBatchSize,
-                maxQueueDelay,
-                instances,
-                warmUp,
-                device,
-                intraOpThreads,
-                translator,
-                inputs,
-                outputs,
-                limits,
-                Map.of());
     }
 
     /** A copy with these labels. */
@@ -83,17 +53,6 @@ public record ModelSettings(
 
     private ModelSettings with(int batch, @Nullable Duration delay, Map<String, List<String>> others) {
         return new ModelSettings(
-                versions,
-                batch,
-                delay,
-                instances,
-                warmUp,
-                device,
-                intraOpThreads,
-                translator,
-                inputs,
-                outputs,
-                limits,
-                others);
+                versions, batch, delay, instances, device, intraOpThreads, translator, inputs, outputs, limits, others);
     }
 }

@@ -75,13 +75,13 @@ class UnshapedTensorsTest {
                 0,
                 null,
                 0,
-                true,
                 null,
                 1,
                 null,
                 List.of(new TensorConfig(declared, null)),
                 List.of(),
-                true);
+                true,
+                Map.of());
         Declaration.require(settings, model.inputs(), model.outputs());
         model.release();
     }

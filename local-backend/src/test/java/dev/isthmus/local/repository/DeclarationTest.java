@@ -29,13 +29,13 @@ class DeclarationTest {
                 all.maxBatchSize(),
                 all.maxQueueDelay(),
                 all.instances(),
-                all.warmUp(),
                 all.device(),
                 all.intraOpThreads(),
                 all.translator(),
                 Stream.of(inputs).map(input -> new TensorConfig(input, null)).toList(),
                 List.of(),
-                true);
+                true,
+                Map.of());
     }
 
     @Test

@@ -43,7 +43,6 @@ class ClassificationTest {
                 maxBatchSize,
                 maxBatchSize == 0 ? null : Duration.ofMinutes(1),
                 0,
-                false,
                 null,
                 1,
                 null,

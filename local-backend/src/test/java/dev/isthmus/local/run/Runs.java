@@ -37,13 +37,13 @@ final class Runs {
                 maxBatchSize,
                 maxQueueDelay,
                 instances,
-                false,
                 null,
                 1,
                 null,
                 plain.inputs(),
                 plain.outputs(),
-                false);
+                false,
+                Map.of());
     }
 
     static ModelSettings batches(int maxBatchSize) {

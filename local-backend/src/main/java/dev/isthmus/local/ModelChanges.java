@@ -60,11 +60,11 @@ final class ModelChanges implements AutoCloseable {
     /** A change of a model; guarded by the lock of the outer object. */
     private final class ModelChange implements Runnable {
         private final String model;
-        private final BackgroundTask<?> task;
+        private final BackgroundThread.BackgroundTask<?> task;
         private boolean placed = true;
         private @Nullable ScheduledFuture<?> patience;
 
-        ModelChange(String model, BackgroundTask<?> task) {
+        ModelChange(String model, BackgroundThread.BackgroundTask<?> task) {
             this.model = model;
             this.task = task;
         }
@@ -81,15 +81,15 @@ final class ModelChanges implements AutoCloseable {
 
     /** Queues a change, whatever the length of the queue; the outcome is called on the change's thread. */
     <T> void add(String model, Supplier<T> work, LocalBackend.Outcome<T> outcome) {
-        add(model, new BackgroundTask<>(work, outcome), Integer.MAX_VALUE);
+        add(model, new BackgroundThread.BackgroundTask<>(work, outcome), Integer.MAX_VALUE);
     }
 
     /** As {@link #add}, unless the queue is full. */
     <T> void offer(String model, Supplier<T> work, LocalBackend.Outcome<T> outcome) {
-        add(model, new BackgroundTask<>(work, outcome), queueSize);
+        add(model, new BackgroundThread.BackgroundTask<>(work, outcome), queueSize);
     }
 
-    private void add(String model, BackgroundTask<?> task, int capacity) {
+    private void add(String model, BackgroundThread.BackgroundTask<?> task, int capacity) {
         if (!queue(new ModelChange(model, task), capacity)) {
             task.refused("the local backend is closed, or has " + queueSize + " loads and unloads in its queue");
         }

@@ -17,6 +17,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.nio.ByteBuffer;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import org.slf4j.Logger;
@@ -35,33 +36,8 @@ final class SelfTest {
     private static final int PAIR = 2;
 
     /** Elements with their lengths: an emoji, text with a NUL, bytes that are not UTF-8, an empty element. */
-    private static final byte[] STRINGS = {
-        4,
-        0,
-        0,
-        0,
-        (byte) 0xf0,
-        (byte) 0x9f,
-        (byte) 0x98,
-        (byte) 0x80,
-        3,
-        0,
-        0,
-        0,
-        'a',
-        0,
-        'b',
-        2,
-        0,
-        0,
-        0,
-        (byte) 0xff,
-        (byte) 0xfe,
-        0,
-        0,
-        0,
-        0
-    };
+    private static final byte[] STRINGS =
+            HexFormat.of().parseHex("04000000f09f988003000000610062" + "02000000fffe" + "00000000");
 
     private static final int STRING_COUNT = 4;
 

@@ -1,6 +1,7 @@
 package dev.isthmus.local.ort;
 
 import ai.onnxruntime.OrtException;
+import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import com.google.protobuf.ByteString;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.proto.onnx.AttributeProto;
@@ -106,17 +107,7 @@ record ZipMaps(ModelProto model, Map<String, String> labels) {
     }
 
     private static String quoted(String label) {
-        StringBuilder json = new StringBuilder("\"");
-        label.chars().forEach(c -> {
-            if (c == '"' || c == '\\') {
-                json.append('\\').append((char) c);
-            } else if (c < ' ') {
-                json.append(String.format("\\u%04x", c));
-            } else {
-                json.append((char) c);
-            }
-        });
-        return json.append('"').toString();
+        return '"' + String.valueOf(JsonStringEncoder.getInstance().quoteAsString(label)) + '"';
     }
 
     private static GraphProto rewrite(GraphProto graph, Map<String, List<String>> found) {

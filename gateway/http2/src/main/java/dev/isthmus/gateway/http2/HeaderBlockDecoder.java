@@ -3,11 +3,14 @@ package dev.isthmus.gateway.http2;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -176,6 +179,197 @@ final class HeaderBlockDecoder {
             throw new Http2Violation(Http2Error.COMPRESSION_ERROR, "invalid header block");
         } finally {
             in.writerIndex(writerIndex);
+        }
+    }
+
+    /** Determines whether decoded fields are a valid request, response or trailers (RFC 9113, 8.1 and 8.3). */
+    private static final class HeaderBlockValidator {
+        static final HeaderBlock INVALID = new HeaderBlock(
+                EmptyHttp2Headers.INSTANCE, HeaderBlock.MessageKind.NOTHING, 0, -1, "invalid header fields");
+
+        private static final int NONE = -1;
+        private static final int BAD = -2;
+
+        private HeaderBlockValidator() {}
+
+        /** @param headers the fields decoded before the limit was reached */
+        static HeaderBlock tooLarge(Http2Headers headers) {
+            return new HeaderBlock(headers, HeaderBlock.MessageKind.TOO_LARGE, 0, -1, "too many header fields");
+        }
+
+        /** @param maxFields limit, without pseudo-header fields */
+        static HeaderBlock of(Http2Headers headers, int maxFields) {
+            if (headers.size() > maxFields && headers.size() - pseudo(headers) > maxFields) {
+                return tooLarge(headers);
+            }
+            long length = contentLength(headers);
+            CharSequence status = headers.status();
+            CharSequence method = headers.method();
+            String lengthProblem = length == BAD ? "an invalid content-length" : null;
+            if (status != null) {
+                int code = number(status);
+                String problem = code < 100 || code > 999 ? "an invalid :status" : lengthProblem;
+                return new HeaderBlock(headers, HeaderBlock.MessageKind.RESPONSE, code, length, problem);
+            }
+            if (method != null) {
+                String problem =
+                        endsWithSpace(headers) ? "white space at the end of a value" : requestProblem(headers, method);
+                return new HeaderBlock(
+                        headers, HeaderBlock.MessageKind.REQUEST, 0, length, problem == null ? lengthProblem : problem);
+            }
+            boolean pseudo = headers.path() != null || headers.scheme() != null || headers.authority() != null;
+            return pseudo
+                    ? INVALID
+                    : new HeaderBlock(headers, HeaderBlock.MessageKind.TRAILERS, 0, length, lengthProblem);
+        }
+
+        /**
+         * Whether a value ends with white space (RFC 9113, 8.2.1); Netty refuses it only at the start. Not asked of responses:
+         * texts of gRPC servers may end so.
+         */
+        private static boolean endsWithSpace(Http2Headers headers) {
+            for (Map.Entry<CharSequence, CharSequence> field : headers) {
+                CharSequence value = field.getValue();
+                char last = value.isEmpty() ? 'x' : value.charAt(value.length() - 1);
+                if (last == ' ' || last == '\t') {
+                    return true;
+                }
+            }
+            return false;
+        }
+
+        private static int pseudo(Http2Headers headers) {
+            int count = 0;
+            for (Http2Headers.PseudoHeaderName name : Http2Headers.PseudoHeaderName.values()) {
+                count += headers.contains(name.value()) ? 1 : 0;
+            }
+            return count;
+        }
+
+        private static @Nullable String requestProblem(Http2Headers headers, CharSequence method) {
+            CharSequence path = headers.path();
+            if (method.isEmpty()) {
+                return "an empty :method";
+            }
+            if (method.toString().equals("CONNECT")) {
+                return path == null && headers.scheme() == null ? null : "CONNECT with :path or :scheme";
+            }
+            if (path == null || path.isEmpty()) {
+                return "a request without :path";
+            }
+            return headers.scheme() == null ? "a request without :scheme" : null;
+        }
+
+        private static long contentLength(Http2Headers headers) {
+            CharSequence first = headers.get(HttpHeaderNames.CONTENT_LENGTH);
+            if (first == null) {
+                return NONE;
+            }
+            List<CharSequence> all = headers.getAll(HttpHeaderNames.CONTENT_LENGTH);
+            return all.size() == 1 ? decimal(first) : BAD;
+        }
+
+        private static int number(CharSequence digits) {
+            return digits.length() == 3 ? (int) decimal(digits) : BAD;
+        }
+
+        private static long decimal(CharSequence digits) {
+            if (digits.isEmpty() || digits.length() > 18) {
+                return BAD;
+            }
+            long value = 0;
+            for (int i = 0; i < digits.length(); i++) {
+                char c = digits.charAt(i);
+                if (c < '0' || c > '9') {
+                    return BAD;
+                }
+                value = 10 * value + c - '0';
+            }
+            return value;
+        }
+    }
+
+    /** Scans a header block without decoding it (RFC 7541, 6). */
+    static final class HeaderBlockScanner {
+        private static final int INDEXED = 0x80;
+        private static final int INCREMENTAL = 0x40;
+        private static final int SIZE_UPDATE = 0x20;
+
+        private HeaderBlockScanner() {}
+
+        /** Whether no representation of the block changes the dynamic table. Also false for a truncated block. */
+        static boolean keepsDynamicTable(ByteBuf in, int from, int length) {
+            int end = from + length;
+            int at = from;
+            while (at < end) {
+                int first = in.getByte(at);
+                if ((first & INDEXED) != 0) {
+                    at = afterInteger(in, at, end, 7);
+                } else if ((first & (INCREMENTAL | SIZE_UPDATE)) != 0) {
+                    return false;
+                } else {
+                    at = afterLiteral(in, at, end, first, 4);
+                }
+            }
+            return at == end;
+        }
+
+        /** Whether a block has more than {@code most} representations; one that is truncated counts. */
+        static boolean hasMore(ByteBuf in, int from, int length, int most) {
+            int end = from + length;
+            int at = from;
+            int count = 0;
+            while (at < end && count <= most) {
+                at = next(in, at, end);
+                count++;
+            }
+            return count > most;
+        }
+
+        private static int next(ByteBuf in, int at, int end) {
+            int first = in.getByte(at);
+            if ((first & INDEXED) != 0) {
+                return afterInteger(in, at, end, 7);
+            }
+            if ((first & INCREMENTAL) == 0 && (first & SIZE_UPDATE) != 0) {
+                return afterInteger(in, at, end, 5);
+            }
+            return afterLiteral(in, at, end, first, (first & INCREMENTAL) != 0 ? 6 : 4);
+        }
+
+        private static int afterLiteral(ByteBuf in, int at, int end, int first, int prefix) {
+            int next = afterInteger(in, at, end, prefix);
+            if ((first & ((1 << prefix) - 1)) == 0) {
+                next = afterText(in, next, end);
+            }
+            return afterText(in, next, end);
+        }
+
+        /** The index after a string literal; beyond {@code end} if it is truncated. */
+        private static int afterText(ByteBuf in, int at, int end) {
+            if (at >= end) {
+                return end + 1;
+            }
+            int next = afterInteger(in, at, end, 7);
+            long length = in.getByte(at) & 0x7f;
+            if (length == 0x7f) {
+                for (int i = at + 1, shift = 0; i < Math.min(next, end); i++, shift += 7) {
+                    length += shift > 28 ? Integer.MAX_VALUE : (in.getByte(i) & 0x7fL) << shift;
+                }
+            }
+            return (int) Math.min(end + 1L, next + length);
+        }
+
+        private static int afterInteger(ByteBuf in, int at, int end, int prefix) {
+            int max = (1 << prefix) - 1;
+            int next = at + 1;
+            if ((in.getByte(at) & max) < max) {
+                return next;
+            }
+            while (next < end && in.getByte(next) < 0) {
+                next++;
+            }
+            return next + 1;
         }
     }
 }

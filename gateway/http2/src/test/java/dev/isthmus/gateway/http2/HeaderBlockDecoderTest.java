@@ -139,7 +139,8 @@ class HeaderBlockDecoderTest {
             byte[] bytes = new byte[1 + random.nextInt(30)];
             random.nextBytes(bytes);
             HeaderBlockDecoder ours = new HeaderBlockDecoder(16_384, 100);
-            boolean scanned = HeaderBlockScanner.keepsDynamicTable(Unpooled.wrappedBuffer(bytes), 0, bytes.length);
+            boolean scanned = HeaderBlockDecoder.HeaderBlockScanner.keepsDynamicTable(
+                    Unpooled.wrappedBuffer(bytes), 0, bytes.length);
             String first = outcome(ours, bytes);
             if (scanned) {
                 assertThat(outcome(ours, bytes)).isEqualTo(first);

@@ -5,7 +5,6 @@ import dev.isthmus.gateway.grpc.Base64Decoder;
 import dev.isthmus.gateway.grpc.Base64Encoder;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcWebForm;
-import dev.isthmus.gateway.grpc.GrpcWebTrailers;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.ingress.GrpcResponses.GrpcResponseFields;
 import dev.isthmus.gateway.net.Turn;
@@ -118,7 +117,7 @@ final class GrpcWebTransport implements GrpcTransport {
 
     private void end(boolean headSent, Map<String, String> trailers) {
         if (headSent) {
-            writer.part(encoded(GrpcWebTrailers.frame(trailers, allocator)));
+            writer.part(encoded(GrpcWebForm.trailers(trailers, allocator)));
             writer.endBody();
         } else {
             writer.respond(response(trailers));

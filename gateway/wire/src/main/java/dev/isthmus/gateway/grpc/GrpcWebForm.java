@@ -2,14 +2,21 @@ package dev.isthmus.gateway.grpc;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** The two forms of gRPC-Web: messages as they are, and in base64. */
 public enum GrpcWebForm {
     BINARY("application/grpc-web"),
     TEXT("application/grpc-web-text");
+
+    /** The flag of a frame with trailers, uncompressed. */
+    public static final int TRAILERS_FLAG = 0x80;
 
     private static final String FORMAT = "+proto";
 
@@ -83,5 +90,24 @@ public enum GrpcWebForm {
     private static String mediaType(String value) {
         int end = value.indexOf(';');
         return (end < 0 ? value : value.substring(0, end)).strip().toLowerCase(Locale.ROOT);
+    }
+
+    /**
+     * The last frame of a response, in both forms: its trailers, as the fields of HTTP/1.1. Owned by the caller.
+     *
+     * @param fields names in lower case. A line break in a value would begin another field, so it becomes a space
+     */
+    public static ByteBuf trailers(Map<String, String> fields, ByteBufAllocator allocator) {
+        StringBuilder text = new StringBuilder();
+        fields.forEach((name, value) -> text.append(name)
+                .append(": ")
+                .append(value.replace('\r', ' ').replace('\n', ' '))
+                .append("\r\n"));
+        byte[] bytes = text.toString().getBytes(StandardCharsets.ISO_8859_1);
+        return allocator
+                .buffer(MessagePrefix.BYTES + bytes.length)
+                .writeByte(TRAILERS_FLAG)
+                .writeInt(bytes.length)
+                .writeBytes(bytes);
     }
 }

@@ -1,9 +1,7 @@
 package dev.isthmus.gateway.net;
 
-import java.util.Locale;
-
 /** Why a client connection was closed. */
-public enum CloseCause {
+public enum CloseCause implements Labelled {
     /** The client closed or reset it. */
     CLIENT,
     /** It, or a request on it, timed out because of the client. */
@@ -11,12 +9,5 @@ public enum CloseCause {
     /** The gateway drains or stops. */
     DRAIN,
     /** The gateway closed it for another reason: a protocol error, abuse, or after the last response. */
-    GATEWAY;
-
-    private final String label = name().toLowerCase(Locale.ROOT);
-
-    /** The name in metrics. */
-    public String label() {
-        return label;
-    }
+    GATEWAY
 }

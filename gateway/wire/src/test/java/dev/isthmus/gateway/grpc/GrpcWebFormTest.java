@@ -77,7 +77,7 @@ class GrpcWebFormTest {
         Map<String, String> fields = new LinkedHashMap<>();
         fields.put("grpc-status", "5");
         fields.put("x-a", "b\r\ngrpc-status: 0");
-        ByteBuf frame = GrpcWebTrailers.frame(fields, ByteBufAllocator.DEFAULT);
+        ByteBuf frame = GrpcWebForm.trailers(fields, ByteBufAllocator.DEFAULT);
         assertThat(frame.readUnsignedByte()).isEqualTo((short) 0x80);
         assertThat(frame.readInt()).isEqualTo(frame.readableBytes());
         assertThat(frame.toString(StandardCharsets.US_ASCII)).isEqualTo("grpc-status: 5\r\nx-a: b  grpc-status: 0\r\n");

@@ -188,26 +188,31 @@ public final class LocalUpstream implements InProcessServer {
         @Override
         public void done(InferResponse response) {
             InferMessage message = new InferMessage.Response(response);
-            try {
-                loop.execute(() -> {
-                    span.ended(null, "");
-                    reply.only(new ReplyMessage.Inference(message));
-                });
-            } catch (RejectedExecutionException closed) {
+            boolean handedOver = handOver(loop, () -> {
+                span.ended(null, "");
+                reply.only(new ReplyMessage.Inference(message));
+            });
+            if (!handedOver) {
                 message.release();
             }
         }
 
         @Override
         public void failed(OipException failure) {
-            try {
-                loop.execute(() -> {
-                    span.ended(failure.code(), failure.message());
-                    reply.fail(failure);
-                });
-            } catch (RejectedExecutionException closed) {
-                // The loop has terminated, and the client's connection with it.
-            }
+            handOver(loop, () -> {
+                span.ended(failure.code(), failure.message());
+                reply.fail(failure);
+            });
+        }
+    }
+
+    /** Runs a task on a loop; returns false if the loop has terminated, and the client's connection with it. */
+    private static boolean handOver(Executor loop, Runnable task) {
+        try {
+            loop.execute(task);
+            return true;
+        } catch (RejectedExecutionException closed) {
+            return false;
         }
     }
 
@@ -386,20 +391,12 @@ public final class LocalUpstream implements InProcessServer {
             @Override
             public void done(T value) {
                 byte[] content = encoder.apply(value).toByteArray();
-                handOver(() -> reply.only(document(content)));
+                LocalUpstream.handOver(loop, () -> reply.only(document(content)));
             }
 
             @Override
             public void failed(OipException failure) {
-                handOver(() -> reply.fail(failure));
-            }
-
-            private void handOver(Runnable task) {
-                try {
-                    loop.execute(task);
-                } catch (RejectedExecutionException closed) {
-                    // The loop has terminated, and the client's connection with it.
-                }
+                LocalUpstream.handOver(loop, () -> reply.fail(failure));
             }
         }
     }

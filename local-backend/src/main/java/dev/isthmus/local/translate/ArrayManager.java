@@ -17,7 +17,6 @@ import java.nio.charset.Charset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Creates a translator's arrays on the heap. The engine's own arrays take native memory, support neither INT16 nor the
@@ -28,12 +27,6 @@ final class ArrayManager extends BaseNDManager {
 
     ArrayManager(NDManager parent) {
         super(parent, Device.cpu());
-    }
-
-    /** The manager of another engine for arithmetic, if there is one. */
-    @Nullable
-    NDManager alternative() {
-        return alternativeManager;
     }
 
     /** Converts a tensor to an array of the same name. The elements are copied, so that a translator may keep them. */
@@ -124,15 +117,45 @@ final class ArrayManager extends BaseNDManager {
         }
     }
 
+    /** An array on the heap, which can have other shapes. */
+    abstract static class HeapArray extends NDArrayAdapter {
+        final ArrayManager arrays;
+
+        HeapArray(ArrayManager manager, Shape shape, DataType type) {
+            super(manager, manager.alternativeManager, shape, type, NDManager.nextUid());
+            this.arrays = manager;
+        }
+
+        /** The same elements in this shape, which has as many. */
+        abstract NDArray shaped(Shape other);
+
+        @Override
+        public final NDArray reshape(Shape wanted) {
+            return shaped(Reshape.reshaped(getShape(), wanted));
+        }
+
+        @Override
+        public final NDArray expandDims(int axis) {
+            return reshape(Reshape.expanded(getShape(), axis));
+        }
+
+        @Override
+        public final NDArray squeeze(int[] axes) {
+            return reshape(Reshape.squeezed(getShape(), axes));
+        }
+
+        /** Nothing to do: its memory is garbage-collected. */
+        @Override
+        public final void detach() {}
+    }
+
     /** An array on the heap of fixed-size elements, little-endian. */
-    private static final class FixedArray extends NDArrayAdapter {
-        private final ArrayManager arrays;
+    private static final class FixedArray extends HeapArray {
         private ByteBuffer data;
 
         /** @param data the elements, from index 0 to the capacity; not copied */
         FixedArray(ArrayManager manager, Shape shape, DataType type, ByteBuffer data) {
-            super(manager, manager.alternative(), shape, type, NDManager.nextUid());
-            this.arrays = manager;
+            super(manager, shape, type);
             this.data = data;
         }
 
@@ -151,27 +174,13 @@ final class ArrayManager extends BaseNDManager {
         }
 
         @Override
-        public NDArray reshape(Shape wanted) {
-            return new FixedArray(arrays, Reshape.reshaped(getShape(), wanted), getDataType(), data);
+        NDArray shaped(Shape other) {
+            return new FixedArray(arrays, other, getDataType(), data);
         }
 
         @Override
         public NDArray flatten() {
             return reshape(new Shape(-1));
         }
-
-        @Override
-        public NDArray expandDims(int axis) {
-            return reshape(Reshape.expanded(getShape(), axis));
-        }
-
-        @Override
-        public NDArray squeeze(int[] axes) {
-            return reshape(Reshape.squeezed(getShape(), axes));
-        }
-
-        /** Nothing to do: its memory is garbage-collected. */
-        @Override
-        public void detach() {}
     }
 }

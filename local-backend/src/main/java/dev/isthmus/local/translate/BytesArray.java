@@ -1,8 +1,6 @@
 package dev.isthmus.local.translate;
 
 import ai.djl.ndarray.NDArray;
-import ai.djl.ndarray.NDArrayAdapter;
-import ai.djl.ndarray.NDManager;
 import ai.djl.ndarray.types.DataType;
 import ai.djl.ndarray.types.Shape;
 import java.nio.ByteBuffer;
@@ -10,14 +8,12 @@ import java.nio.charset.Charset;
 import java.util.List;
 
 /** An array of BYTES elements, which may be text of any charset or binary. */
-final class BytesArray extends NDArrayAdapter {
-    private final ArrayManager arrays;
+final class BytesArray extends ArrayManager.HeapArray {
     private final List<byte[]> elements;
 
     /** @param elements as many as the shape has */
     BytesArray(ArrayManager manager, Shape shape, List<byte[]> elements) {
-        super(manager, manager.alternative(), shape, DataType.STRING, NDManager.nextUid());
-        this.arrays = manager;
+        super(manager, shape, DataType.STRING);
         this.elements = elements;
     }
 
@@ -45,26 +41,12 @@ final class BytesArray extends NDArrayAdapter {
     }
 
     @Override
-    public NDArray reshape(Shape wanted) {
-        return new BytesArray(arrays, Reshape.reshaped(getShape(), wanted), elements);
-    }
-
-    @Override
-    public NDArray expandDims(int axis) {
-        return reshape(Reshape.expanded(getShape(), axis));
-    }
-
-    @Override
-    public NDArray squeeze(int[] axes) {
-        return reshape(Reshape.squeezed(getShape(), axes));
+    NDArray shaped(Shape other) {
+        return new BytesArray(arrays, other, elements);
     }
 
     @Override
     public void intern(NDArray replaced) {
         throw new UnsupportedOperationException("elements of strings cannot be replaced");
     }
-
-    /** Nothing to do: its memory is garbage-collected. */
-    @Override
-    public void detach() {}
 }

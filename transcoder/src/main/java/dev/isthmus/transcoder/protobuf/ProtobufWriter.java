@@ -96,7 +96,7 @@ public final class ProtobufWriter {
      */
     public static ByteBuf response(ByteBufAllocator allocator, InferResponse response, boolean typed) {
         boolean contents =
-                typed && response.outputs().stream().allMatch(output -> TypedWriter.supports(output.dataType()));
+                typed && response.outputs().stream().allMatch(output -> TypedContents.supports(output.dataType()));
         try {
             ByteBuf head = filled(allocator.buffer(), out -> responseHead(allocator, out, response, contents));
             return contents ? head : withRaw(allocator, head, RAW_OUTPUT_CONTENTS, response.outputs());
@@ -115,7 +115,7 @@ public final class ProtobufWriter {
         for (Tensor output : response.outputs()) {
             message(out, 5, filled(head(allocator, output, output.responseParameters(), true), nested -> {
                 if (contents && !output.shared()) {
-                    message(nested, CONTENTS, TypedWriter.contents(allocator, output));
+                    message(nested, CONTENTS, TypedContents.written(allocator, output));
                 }
             }));
         }

@@ -2,13 +2,14 @@ package dev.isthmus.transcoder.protobuf;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 
 /**
- * Decodes InferTensorContents, whose elements are in the repeated field of their datatype, into raw form. Repeated
- * numbers may be packed or not.
+ * Decodes InferTensorContents, whose elements are in the repeated field of their datatype, into raw form, and writes
+ * them. Repeated numbers may be packed or not.
  */
 final class TypedContents {
     /** The tag of a tensor's contents. */
@@ -93,7 +94,7 @@ final class TypedContents {
      * @param tensor the tensor's message from its first {@code contents} field on; several such fields are concatenated
      */
     ByteBuf raw(ByteBufAllocator allocator, ProtoCursor tensor, Shape shape) {
-        if (!TypedWriter.supports(type)) {
+        if (!supports(type)) {
             throw check.failure(name, "datatype " + type + " has raw contents only");
         }
         int wanted = field(type);
@@ -219,5 +220,54 @@ final class TypedContents {
             case BYTES -> "bytes_contents";
             default -> "unknown field " + field;
         };
+    }
+
+    /** Whether the datatype has a field; FP16 and BF16 have none. */
+    static boolean supports(DataType type) {
+        return type != DataType.FP16 && type != DataType.BF16;
+    }
+
+    /** The elements of a tensor (borrowed) as InferTensorContents, packed; owned by the caller. */
+    static ByteBuf written(ByteBufAllocator allocator, Tensor tensor) {
+        ByteBuf data = tensor.data();
+        return ProtobufWriter.filled(
+                allocator.buffer(data.readableBytes() + 8), out -> write(allocator, tensor, out));
+    }
+
+    private static void write(ByteBufAllocator allocator, Tensor tensor, ByteBuf out) {
+        ByteBuf data = tensor.data();
+        int field = field(tensor.dataType());
+        if (tensor.dataType() == DataType.BYTES) {
+            for (int at = data.readerIndex(); at < data.writerIndex(); ) {
+                int length = data.getIntLE(at);
+                ProtobufWriter.tag(out, field, ProtoCursor.BYTES);
+                ProtobufWriter.varint(out, length);
+                out.writeBytes(data, at + 4, length);
+                at += 4 + length;
+            }
+        } else if (data.isReadable()) {
+            int size = tensor.dataType().size();
+            ProtobufWriter.message(out, field, ProtobufWriter.filled(allocator.buffer(data.readableBytes()), packed -> {
+                for (int at = data.readerIndex(); at < data.writerIndex(); at += size) {
+                    writeElement(tensor.dataType(), data, at, packed);
+                }
+            }));
+        }
+    }
+
+    private static void writeElement(DataType type, ByteBuf data, int at, ByteBuf out) {
+        switch (type) {
+            case BOOL -> out.writeByte(data.getByte(at) == 0 ? 0 : 1);
+            case INT8 -> ProtobufWriter.varint(out, data.getByte(at));
+            case INT16 -> ProtobufWriter.varint(out, data.getShortLE(at));
+            case INT32 -> ProtobufWriter.varint(out, data.getIntLE(at));
+            case INT64, UINT64 -> ProtobufWriter.varint(out, data.getLongLE(at));
+            case UINT8 -> ProtobufWriter.varint(out, data.getUnsignedByte(at));
+            case UINT16 -> ProtobufWriter.varint(out, data.getUnsignedShortLE(at));
+            case UINT32 -> ProtobufWriter.varint(out, data.getUnsignedIntLE(at));
+            case FP32 -> out.writeIntLE(data.getIntLE(at));
+            case FP64 -> out.writeLongLE(data.getLongLE(at));
+            case FP16, BF16, BYTES -> throw new IllegalArgumentException(type + " is not packed");
+        }
     }
 }

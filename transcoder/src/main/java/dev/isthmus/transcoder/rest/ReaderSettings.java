@@ -23,17 +23,6 @@ record ReaderSettings(
         Map<String, Map<String, Parameter>> sharedOutputs,
         HeldMemory held) {
 
-    /** Settings for a new message. */
-    ReaderSettings(
-            boolean request,
-            ElementUse elements,
-            ForeignParameters foreign,
-            WireLimits limits,
-            ByteBufAllocator allocator,
-            Map<String, Map<String, Parameter>> sharedOutputs) {
-        this(request, elements, foreign, limits, allocator, sharedOutputs, new HeldMemory());
-    }
-
     TensorCheck check() {
         return request ? TensorCheck.INPUT : TensorCheck.OUTPUT;
     }

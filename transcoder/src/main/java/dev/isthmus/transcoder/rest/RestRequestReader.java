@@ -45,7 +45,8 @@ public final class RestRequestReader extends MessageReader {
                         new ForeignParameters(anyParameter),
                         limits,
                         allocator,
-                        Map.of()),
+                        Map.of(),
+                        new HeldMemory()),
                 model,
                 jsonLength);
     }

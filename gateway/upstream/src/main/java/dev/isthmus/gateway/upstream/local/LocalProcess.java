@@ -10,8 +10,8 @@ import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.call.ProcessFolder;
-import dev.isthmus.local.call.RunningModels;
 import dev.isthmus.local.call.RunningModels.RunningModel;
+import dev.isthmus.local.call.RunningModels;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
@@ -383,9 +383,8 @@ public final class LocalProcess implements AutoCloseable {
 
         /** The models that may be the cause: of the thread that crashed or, if it runs none, of all threads. */
         List<RunningModel> blamed(List<RunningModel> running) {
-            List<RunningModel> ofThread = running.stream()
-                    .filter(each -> each.thread().equals(thread))
-                    .toList();
+            List<RunningModel> ofThread =
+                    running.stream().filter(each -> each.thread().equals(thread)).toList();
             return ofThread.isEmpty() ? running : ofThread;
         }
 
@@ -405,7 +404,6 @@ public final class LocalProcess implements AutoCloseable {
 
     /** Writes what the process of the local models prints into the log of the gateway. Used by one thread. */
     static final class ProcessOutput {
-        private static final Logger LOG = LoggerFactory.getLogger("dev.isthmus.local.process");
         private static final ObjectMapper JSON = new ObjectMapper();
         /** Begins each line of the JVM's summary of a crash, which its file has, too. */
         private static final String SUMMARY = "#";
@@ -444,7 +442,7 @@ public final class LocalProcess implements AutoCloseable {
         }
 
         private void line(String line) {
-            if (line.equals(LocalProcess.LOADED)) {
+            if (line.equals(LOADED)) {
                 loaded.run();
             } else if (line.startsWith("{")) {
                 logged(line);

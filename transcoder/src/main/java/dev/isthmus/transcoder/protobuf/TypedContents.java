@@ -230,8 +230,7 @@ final class TypedContents {
     /** The elements of a tensor (borrowed) as InferTensorContents, packed; owned by the caller. */
     static ByteBuf written(ByteBufAllocator allocator, Tensor tensor) {
         ByteBuf data = tensor.data();
-        return ProtobufWriter.filled(
-                allocator.buffer(data.readableBytes() + 8), out -> write(allocator, tensor, out));
+        return ProtobufWriter.filled(allocator.buffer(data.readableBytes() + 8), out -> write(allocator, tensor, out));
     }
 
     private static void write(ByteBufAllocator allocator, Tensor tensor, ByteBuf out) {

@@ -39,7 +39,14 @@ public final class RestResponseReader extends MessageReader {
             Map<String, Map<String, Parameter>> sharedOutputs,
             ElementUse elements) {
         this(
-                new ReaderSettings(false, elements, new ForeignParameters(true), limits, allocator, sharedOutputs, new HeldMemory()),
+                new ReaderSettings(
+                        false,
+                        elements,
+                        new ForeignParameters(true),
+                        limits,
+                        allocator,
+                        sharedOutputs,
+                        new HeldMemory()),
                 jsonLength);
     }
 

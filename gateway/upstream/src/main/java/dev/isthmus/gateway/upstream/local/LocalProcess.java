@@ -10,8 +10,8 @@ import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.call.ProcessFolder;
-import dev.isthmus.local.call.RunningModels.RunningModel;
 import dev.isthmus.local.call.RunningModels;
+import dev.isthmus.local.call.RunningModels.RunningModel;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
@@ -383,8 +383,9 @@ public final class LocalProcess implements AutoCloseable {
 
         /** The models that may be the cause: of the thread that crashed or, if it runs none, of all threads. */
         List<RunningModel> blamed(List<RunningModel> running) {
-            List<RunningModel> ofThread =
-                    running.stream().filter(each -> each.thread().equals(thread)).toList();
+            List<RunningModel> ofThread = running.stream()
+                    .filter(each -> each.thread().equals(thread))
+                    .toList();
             return ofThread.isEmpty() ? running : ofThread;
         }
 

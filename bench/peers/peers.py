@@ -32,6 +32,9 @@ Latency is not measured over TLS.
 With --paired N all targets are alive at once and each cell is measured in rounds, in each of which every target has its turn, in
 random order. --connections measures s with so many open connections (at most LOADED of them send, the others are idle), --half
 the latency of all targets at half of what the slowest of them serves, --threads gives each target so many threads and cores.
+
+With --after S each cell has a process of its own in each of --repeats starts, and its cost is measured after S seconds of its load:
+how much one start differs from another. --code keeps what the JVM has compiled then.
 """
 import argparse
 import contextlib
@@ -545,6 +548,43 @@ class Bench:
             stub.terminate()
             stub.wait()
 
+    def starts(self):
+        """The cost of each cell after so many seconds of its load, in a process of its own for each start."""
+        names = list(self.args.targets or self.targets)
+        stub = self.start_stub()
+        try:
+            for repeat in range(self.args.repeats):
+                for role, workload in self.cells(names):
+                    for name in names:
+                        if role in self.targets[name]["ports"]:
+                            self.start_cell(repeat, role, workload, name)
+                self.save()
+        finally:
+            stub.terminate()
+            stub.wait()
+
+    def start_cell(self, repeat, role, workload, name):
+        target = self.targets[name]
+        with self.started(name) as pids:
+            if target.get("ready"):
+                wait_ready(ports_of(target)[0], target["ready"])
+            expected = self.check(target, role, workload)
+            if isinstance(expected, str):
+                sys.exit(f"peers: {role} {workload} {name}: {expected}")
+            begin = time.monotonic()
+            for after in self.args.after:
+                self.saturate(target, role, workload, pids, expected, max(1, round(after - (time.monotonic() - begin))))
+                row = self.saturate(target, role, workload, pids, expected, self.args.sat)
+                if "error" in row:
+                    sys.exit(f"peers: {role} {workload} {name}: {row['error']}")
+                self.results.setdefault(role, {}).setdefault(workload, {}).setdefault(name, {}).setdefault(str(after), []).append(row)
+                print(f"start {repeat + 1}: {role} {workload} {name} after {after} s: {span(cpu({'sat': [row]}))}, {row['peak_rss_mb']:.0f} MB", flush=True)
+            if self.args.code:
+                folder = Path(self.args.code)
+                folder.mkdir(parents=True, exist_ok=True)
+                listed = subprocess.run([str(Path(os.environ["JAVA_HOME"]) / "bin/jcmd"), str(pids[0]), "Compiler.codelist"], capture_output=True, text=True, check=True)
+                (folder / f"{role}-{workload}-{name}-{repeat + 1}.txt").write_text(listed.stdout)
+
     def cells(self, names):
         roles = [role for role in ROLE_WORKLOADS if not self.args.roles or role in self.args.roles]
         for role in roles:
@@ -728,6 +768,19 @@ def half_rows(results):
     return lines if len(lines) > 3 else []
 
 
+def start_rows(results):
+    """One row per cell, target and time: how much one start differs from another."""
+    lines = ["\nCPU time of the proxy per request by start, and the highest over the lowest.\n",
+             "| path | target | after | CPU, sorted | highest / lowest |", "|---|---|---|---|---|"]
+    for role, workloads in results.items():
+        for workload, cell in workloads.items():
+            for name, times in cell.items():
+                for after, runs in times.items():
+                    figures = sorted(cpu({"sat": runs}))
+                    lines.append(f"| {role} {workload} | {name} | {after} s | {', '.join(span([each]) for each in figures)} | {figures[-1] / figures[0]:.2f} |")
+    return lines
+
+
 def growth_rows(results):
     """One row per role and target: the cost with more connections as a share of that with the first number of them."""
     lines = []
@@ -904,6 +957,8 @@ def main():
     p.add_argument("--repeats", type=int, default=3)
     p.add_argument("--paired", type=int, metavar="ROUNDS", help="all targets alive at once, by turns in rounds of --sat seconds; only CPU time")
     p.add_argument("--connections", type=int, nargs="+", help="with --paired: s with so many open connections, 1 100 9900 for instance")
+    p.add_argument("--after", type=int, nargs="+", metavar="S", help="cost after so many seconds of load, in --repeats starts: 60 300 for instance")
+    p.add_argument("--code", metavar="FOLDER", help="with --after: the list of compiled methods of each start, by jcmd")
     p.add_argument("--half", action="store_true", help="with --paired: latencies at half of what the slowest target serves")
     p.add_argument("--generator", choices=list(GENERATORS), help="the load generator; fortio for the roles over HTTP/1.1 and ghz for grpc, without TLS")
     p.add_argument("--threads", type=int, default=1, help="threads and cores of each target; more than one shares them with the load")
@@ -919,6 +974,10 @@ def main():
         print(report(args.report))
         return
     bench = Bench(args)
+    if args.after:
+        bench.starts()
+        print("\n".join(start_rows(bench.results)))
+        return
     if args.paired:
         bench.paired()
         print(f"Load by {args.generator or 'h2load'}.\n" + paired_report(bench.results))

@@ -12,6 +12,7 @@ import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -33,7 +34,14 @@ final class SectionReader {
     private static final ClassValue<Constructor<?>> CONSTRUCTORS = new ClassValue<>() {
         @Override
         protected Constructor<?> computeValue(Class<?> type) {
-            return canonical(type);
+            Class<?>[] types = Arrays.stream(type.getRecordComponents())
+                    .map(RecordComponent::getType)
+                    .toArray(Class<?>[]::new);
+            try {
+                return type.getDeclaredConstructor(types);
+            } catch (NoSuchMethodException e) {
+                throw new IllegalStateException("a section that cannot be constructed: " + type, e);
+            }
         }
     };
 
@@ -191,17 +199,6 @@ final class SectionReader {
         }
     }
 
-    private static Constructor<?> canonical(Class<?> type) {
-        Class<?>[] types = Arrays.stream(type.getRecordComponents())
-                .map(RecordComponent::getType)
-                .toArray(Class<?>[]::new);
-        try {
-            return type.getDeclaredConstructor(types);
-        } catch (NoSuchMethodException e) {
-            throw new IllegalStateException("a section that cannot be constructed: " + type, e);
-        }
-    }
-
     /** Reads a value; null if it is invalid, which has been reported. */
     private @Nullable Object value(ValueShape shape, Node node, String parent, String name) {
         String what = child(parent, name);
@@ -256,7 +253,7 @@ final class SectionReader {
                 values.put(names.headers() ? key.toLowerCase(Locale.ROOT) : key, value);
             }
         });
-        return Map.copyOf(values);
+        return Collections.unmodifiableMap(values);
     }
 
     static String child(String parent, String name) {

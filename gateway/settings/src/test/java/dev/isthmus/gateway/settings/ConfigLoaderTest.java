@@ -59,6 +59,20 @@ class ConfigLoaderTest {
         return caught[0].problems();
     }
 
+    /** A layer from a jar may have such a section, and its names an order. */
+    @Test
+    void names_keepTheOrderOfTheFile() throws ConfigException {
+        GatewayConfig config = parse("""
+                upstreams: {t: {protocol: grpc, endpoints: ["a:1"]}}
+                default_upstream: t
+                tracing:
+                  endpoint: "https://collector/v1/traces"
+                  resource: {zone: a, region: b, app: c, team: d, host: e, rack: f}
+                """);
+        assertThat(Objects.requireNonNull(config.tracing()).resource().keySet())
+                .containsExactly("zone", "region", "app", "team", "host", "rack");
+    }
+
     @Test
     void defaults() throws ConfigException {
         GatewayConfig config = parse("""

@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.cache;
 
 import com.github.benmanes.caffeine.cache.RemovalCause;
+import dev.isthmus.gateway.metrics.LabelledCounters;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -12,31 +12,27 @@ import java.util.Objects;
 /** Counts what becomes of the requests and responses of one model with a cache. Thread-safe. */
 final class CacheMeters {
     private final MeterRegistry registry;
-    private final Map<CacheOutcome, Counter> outcomes = new EnumMap<>(CacheOutcome.class);
-    private final Map<UnstoredReason, Counter> unstored = new EnumMap<>(UnstoredReason.class);
+    private final Map<CacheOutcome, Counter> outcomes;
+    private final Map<UnstoredReason, Counter> unstored;
     private final Counter evicted;
     private final Counter expired;
 
     CacheMeters(MeterRegistry registry, String model) {
         this.registry = registry;
-        for (CacheOutcome each : CacheOutcome.values()) {
-            outcomes.put(
-                    each,
-                    Counter.builder("isthmus.cache.requests")
-                            .description("Inference requests to models with a cache, by what became of them")
-                            .tag("model", model)
-                            .tag("result", each.label())
-                            .register(registry));
-        }
-        for (UnstoredReason each : UnstoredReason.values()) {
-            unstored.put(
-                    each,
-                    Counter.builder("isthmus.cache.unstored")
-                            .description("Responses that were not kept, by reason")
-                            .tag("model", model)
-                            .tag("reason", each.label())
-                            .register(registry));
-        }
+        outcomes = LabelledCounters.of(
+                CacheOutcome.class,
+                each -> Counter.builder("isthmus.cache.requests")
+                        .description("Inference requests to models with a cache, by what became of them")
+                        .tag("model", model)
+                        .tag("result", each.label())
+                        .register(registry));
+        unstored = LabelledCounters.of(
+                UnstoredReason.class,
+                each -> Counter.builder("isthmus.cache.unstored")
+                        .description("Responses that were not kept, by reason")
+                        .tag("model", model)
+                        .tag("reason", each.label())
+                        .register(registry));
         evicted = removed(model, "size");
         expired = removed(model, "expired");
     }
@@ -50,7 +46,7 @@ final class CacheMeters {
     }
 
     void count(CacheOutcome outcome) {
-        Objects.requireNonNull(outcomes.get(outcome)).increment();
+        LabelledCounters.increment(outcomes, outcome);
     }
 
     /** How many requests ended so. */
@@ -59,7 +55,7 @@ final class CacheMeters {
     }
 
     void unstored(UnstoredReason reason) {
-        Objects.requireNonNull(unstored.get(reason)).increment();
+        LabelledCounters.increment(unstored, reason);
     }
 
     void removed(RemovalCause cause) {

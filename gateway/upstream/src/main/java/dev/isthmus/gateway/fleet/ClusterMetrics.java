@@ -6,6 +6,7 @@ import dev.isthmus.gateway.fleet.Replica.ReplicaCounts.CheckResult;
 import dev.isthmus.gateway.fleet.Replica.ReplicaCounts.DurationSum;
 import dev.isthmus.gateway.fleet.RetryPolicy.RetryBudget;
 import dev.isthmus.gateway.metrics.ExemplarSpan;
+import dev.isthmus.gateway.metrics.LabelledCounters;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.settings.Hedging;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
@@ -30,7 +31,6 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
-import org.jspecify.annotations.Nullable;
 
 /** The metrics of one cluster. Closing removes its meters from the registry. */
 final class ClusterMetrics implements AutoCloseable {
@@ -123,13 +123,11 @@ final class ClusterMetrics implements AutoCloseable {
 
     /** One counter for each value, which is the value of the tag. */
     private <E extends Enum<E>> Map<E, Counter> counters(Class<E> values, String meter, String what, String tag) {
-        Map<E, Counter> counters = new EnumMap<>(values);
-        for (E value : values.getEnumConstants()) {
-            Tags tags = upstream.and(tag, value.name().toLowerCase(Locale.ROOT));
-            counters.put(
-                    value, meters.add(Counter.builder(meter).description(what).tags(tags)::register));
-        }
-        return counters;
+        return LabelledCounters.of(
+                values,
+                value -> meters.add(Counter.builder(meter)
+                        .description(what)
+                        .tags(upstream.and(tag, value.name().toLowerCase(Locale.ROOT)))::register));
     }
 
     /** Registers gauges for the circuit breaker. */
@@ -160,7 +158,7 @@ final class ClusterMetrics implements AutoCloseable {
                 "Calls that took longer than most of their model (hedging). sent: also sent to a second server; won: which"
                         + " answered first; budget_exhausted, no_server: not sent",
                 "event");
-        return new HedgePolicy(settings, retry.maxBody(), nanoTime, event -> increment(events.get(event)));
+        return new HedgePolicy(settings, retry.maxBody(), nanoTime, event -> LabelledCounters.increment(events, event));
     }
 
     /** What becomes of calls that must wait for the cluster. */
@@ -190,13 +188,13 @@ final class ClusterMetrics implements AutoCloseable {
 
         /** Counts a refusal, which is one of the upstream's. */
         void refused(QueueRefusal reason) {
-            increment(refusals.get(reason));
-            increment(rejections.get(Rejection.QUEUE));
+            LabelledCounters.increment(refusals, reason);
+            LabelledCounters.increment(rejections, Rejection.QUEUE);
         }
     }
 
     void breakerChanged(BreakerState state) {
-        increment(transitions.get(state));
+        LabelledCounters.increment(transitions, state);
     }
 
     void attempted(CallOutcome outcome, long nanos, TraceSpan span) {
@@ -207,12 +205,12 @@ final class ClusterMetrics implements AutoCloseable {
     }
 
     void retried(RetryOn reason) {
-        increment(retries.get(reason));
+        LabelledCounters.increment(retries, reason);
     }
 
     /** Counts a call that is not admitted, and returns its failure. */
     OipException rejected(Rejection reason, String what, Duration retryAfter) {
-        increment(rejections.get(reason));
+        LabelledCounters.increment(rejections, reason);
         return refusal(what, retryAfter);
     }
 
@@ -224,12 +222,6 @@ final class ClusterMetrics implements AutoCloseable {
 
     void budgetExhausted() {
         exhausted.increment();
-    }
-
-    private static void increment(@Nullable Counter counter) {
-        if (counter != null) {
-            counter.increment();
-        }
     }
 
     @Override

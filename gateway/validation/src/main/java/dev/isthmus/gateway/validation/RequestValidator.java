@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.metrics.LabelledCounters;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.RequestValidation;
 import dev.isthmus.gateway.validation.RequestValidator.ValidationMeters.PassedReason;
@@ -12,11 +13,9 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.RequestOutline;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -152,37 +151,29 @@ public final class RequestValidator implements Layer {
             if (counters == null) {
                 counters = byModel.computeIfAbsent(model, register);
             }
-            Objects.requireNonNull(counters.get(reason)).increment();
+            LabelledCounters.increment(counters, reason);
         }
 
         private Map<MismatchReason, Counter> invalidCounters(String model) {
-            Map<MismatchReason, Counter> counters = new EnumMap<>(MismatchReason.class);
-            for (MismatchReason reason : MismatchReason.values()) {
-                counters.put(
-                        reason,
-                        Counter.builder("isthmus.requests.invalid")
-                                .description(
-                                        "Inference requests that do not match the metadata of their model, by the first difference")
-                                .tag("model", model)
-                                .tag("reason", reason.label())
-                                .register(registry));
-            }
-            return counters;
+            return LabelledCounters.of(
+                    MismatchReason.class,
+                    reason -> Counter.builder("isthmus.requests.invalid")
+                            .description(
+                                    "Inference requests that do not match the metadata of their model, by the first difference")
+                            .tag("model", model)
+                            .tag("reason", reason.label())
+                            .register(registry));
         }
 
         private Map<PassedReason, Counter> passedCounters(String model) {
-            Map<PassedReason, Counter> counters = new EnumMap<>(PassedReason.class);
-            for (PassedReason reason : PassedReason.values()) {
-                counters.put(
-                        reason,
-                        Counter.builder("isthmus.requests.unvalidated")
-                                .description(
-                                        "Inference requests that were sent although it is not known whether they match")
-                                .tag("model", model)
-                                .tag("reason", reason.name().toLowerCase(Locale.ROOT))
-                                .register(registry));
-            }
-            return counters;
+            return LabelledCounters.of(
+                    PassedReason.class,
+                    reason -> Counter.builder("isthmus.requests.unvalidated")
+                            .description(
+                                    "Inference requests that were sent although it is not known whether they match")
+                            .tag("model", model)
+                            .tag("reason", reason.name().toLowerCase(Locale.ROOT))
+                            .register(registry));
         }
     }
 }

@@ -64,7 +64,7 @@ class OtlpSenderTest {
         }
     }
 
-    private OtlpSender sender() {
+    private OtlpSender sender(Duration timeout) {
         return new OtlpSender(new TracingConfig(
                 "http://127.0.0.1:" + collector.getAddress().getPort() + "/v1/traces",
                 1,
@@ -73,13 +73,13 @@ class OtlpSenderTest {
                 Map.of(),
                 Map.of(),
                 null,
-                Duration.ofMillis(500),
+                timeout,
                 10));
     }
 
     @Test
     void responseThatStops_isGivenUp_andTheNextOneIsRead() {
-        try (OtlpSender sender = sender()) {
+        try (OtlpSender sender = sender(Duration.ofSeconds(2))) {
             assertThat(sender.send(List.of())).isNull();
             response = CollectorResponse.STOPS;
             for (int i = 0; i < 3; i++) {
@@ -90,9 +90,10 @@ class OtlpSenderTest {
         }
     }
 
+    /** For its size, long before its time is over. */
     @Test
     void endlessResponse_isRefused() {
-        try (OtlpSender sender = sender()) {
+        try (OtlpSender sender = sender(Duration.ofMinutes(1))) {
             response = CollectorResponse.ENDLESS;
             assertThat(sender.send(List.of())).isNotNull();
             response = CollectorResponse.EMPTY;

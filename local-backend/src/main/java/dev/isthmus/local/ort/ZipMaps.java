@@ -107,7 +107,7 @@ record ZipMaps(ModelProto model, Map<String, String> labels) {
     }
 
     private static String quoted(String label) {
-        return '"' + String.valueOf(JsonStringEncoder.getInstance().quoteAsString(label)) + '"';
+        return '"' + new String(JsonStringEncoder.getInstance().quoteAsString(label)) + '"';
     }
 
     private static GraphProto rewrite(GraphProto graph, Map<String, List<String>> found) {

@@ -99,6 +99,33 @@ class StartScriptTest {
     }
 
     @ParameterizedTest
+    @CsvSource({
+        "memory.max, 268435456, true",
+        "memory.max, 536870912, false",
+        "memory.max, max, false",
+        "memory/memory.limit_in_bytes, 268435456, true",
+        "memory/memory.limit_in_bytes, 9223372036854771712, false",
+        "other, 268435456, false"
+    })
+    void aSmallContainer_getsASmallHeap(String file, String limit, boolean small) throws Exception {
+        program("java", "#!/bin/sh\necho \"$@\"\n");
+        Files.writeString(folder.resolve("release"), "JAVA_VERSION=\"25.0.3\"\n");
+        Path groups = folder.resolve("cgroup");
+        Files.createDirectories(groups.resolve(file).getParent());
+        Files.writeString(groups.resolve(file), limit + "\n");
+        Path script = Files.createDirectories(folder.resolve("dist/bin")).resolve("isthmus");
+        Files.writeString(
+                script,
+                Files.readString(ROOT.resolve("gateway/app/src/main/dist/isthmus"))
+                        .replace("/sys/fs/cgroup", groups.toString()));
+        Ran ran = run(Map.of("JAVA_HOME", folder.toString()), script.toString(), "serve");
+
+        assertThat(ran.text()).contains("/jvm.options ").endsWith(" serve\n");
+        assertThat(ran.text().contains("/serial.options @" + folder.toRealPath() + "/dist/bin/small.options "))
+                .isEqualTo(small);
+    }
+
+    @ParameterizedTest
     @CsvSource({"isthmus", "mvnw", ".mvn/jdk25"})
     void aJdkThatIsNone_isSaidBeforeAnythingIsBuilt(String script) throws Exception {
         Ran ran = run(Map.of("ISTHMUS_JAVA_HOME", "/nowhere"), script);

@@ -126,6 +126,19 @@ class HelmChartTest {
     }
 
     @ParameterizedTest
+    @CsvSource({"256Mi, true", "511M, true", "512Mi, false", "1Gi, false", "2Gi, false", "268435456, false"})
+    void heap_isSmall_belowHalfAGigabyte(String limit, boolean small) throws Exception {
+        String deployment = template(
+                        "--show-only",
+                        "templates/deployment.yaml",
+                        "--set-string",
+                        "resources.limits.memory=" + limit)
+                .text();
+        assertThat(deployment.contains("{ name: _JAVA_OPTIONS, value: \"-Xms24m -Xmn12m\" }"))
+                .isEqualTo(small);
+    }
+
+    @ParameterizedTest
     @ValueSource(
             strings = {
                 "replicas=2",

@@ -33,8 +33,9 @@ With --paired N all targets are alive at once and each cell is measured in round
 random order. --connections measures s with so many open connections (at most LOADED of them send, the others are idle), --half
 the latency of all targets at half of what the slowest of them serves, --threads gives each target so many threads and cores.
 
-With --after S each cell has a process of its own in each of --repeats starts, and its cost is measured after S seconds of its load:
-how much one start differs from another. --code keeps what the JVM has compiled then.
+With --after S each cell has --repeats processes of its own, all alive at once. Each is loaded for S seconds, and then its cost is measured
+by turns (--paired rounds, or 5): how much one start differs from another, whatever else the machine does. --code keeps what the JVM has
+compiled then.
 """
 import argparse
 import contextlib
@@ -549,41 +550,52 @@ class Bench:
             stub.wait()
 
     def starts(self):
-        """The cost of each cell after so many seconds of its load, in a process of its own for each start."""
+        """The cost of each cell after so many seconds of its load, in processes that are alive at once and measured by turns."""
         names = list(self.args.targets or self.targets)
         stub = self.start_stub()
         try:
-            for repeat in range(self.args.repeats):
-                for role, workload in self.cells(names):
-                    for name in names:
-                        if role in self.targets[name]["ports"]:
-                            self.start_cell(repeat, role, workload, name)
+            for role, workload in self.cells(names):
+                with contextlib.ExitStack() as alive:
+                    self.start_cell(role, workload, [name for name in names if role in self.targets[name]["ports"]], alive)
                 self.save()
         finally:
             stub.terminate()
             stub.wait()
 
-    def start_cell(self, repeat, role, workload, name):
-        target = self.targets[name]
-        with self.started(name) as pids:
-            if target.get("ready"):
-                wait_ready(ports_of(target)[0], target["ready"])
-            expected = self.check(target, role, workload)
-            if isinstance(expected, str):
-                sys.exit(f"peers: {role} {workload} {name}: {expected}")
-            begin = time.monotonic()
-            for after in self.args.after:
-                self.saturate(target, role, workload, pids, expected, max(1, round(after - (time.monotonic() - begin))))
-                row = self.saturate(target, role, workload, pids, expected, self.args.sat)
+    def start_cell(self, role, workload, names, alive):
+        pids, expected = {}, {}
+        for name in names:
+            for start in range(1, self.args.repeats + 1):
+                one = f"{name}, start {start}"
+                self.targets[one] = dict(self.targets[name], ports={r: port + 1000 * start for r, port in self.targets[name]["ports"].items()})
+                pids[one] = alive.enter_context(self.started(one))
+                if self.targets[one].get("ready"):
+                    wait_ready(ports_of(self.targets[one])[0], self.targets[one]["ready"])
+                expected[one] = self.check(self.targets[one], role, workload)
+                if isinstance(expected[one], str):
+                    sys.exit(f"peers: {role} {workload} {one}: {expected[one]}")
+        loaded, order = 0, random.Random(1)
+        for after in self.args.after:
+            cell = {one: [] for one in pids}
+            seconds = [after - loaded] * len(pids) + [self.args.sat] * (len(pids) * (self.args.paired or 5))
+            for one, time_of in zip([*pids, *self.turns(pids, order, self.args.paired or 5)], seconds, strict=True):
+                row = self.saturate(self.targets[one], role, workload, pids[one], expected[one], time_of)
                 if "error" in row:
-                    sys.exit(f"peers: {role} {workload} {name}: {row['error']}")
-                self.results.setdefault(role, {}).setdefault(workload, {}).setdefault(name, {}).setdefault(str(after), []).append(row)
-                print(f"start {repeat + 1}: {role} {workload} {name} after {after} s: {span(cpu({'sat': [row]}))}, {row['peak_rss_mb']:.0f} MB", flush=True)
-            if self.args.code:
-                folder = Path(self.args.code)
-                folder.mkdir(parents=True, exist_ok=True)
-                listed = subprocess.run([str(Path(os.environ["JAVA_HOME"]) / "bin/jcmd"), str(pids[0]), "Compiler.codelist"], capture_output=True, text=True, check=True)
-                (folder / f"{role}-{workload}-{name}-{repeat + 1}.txt").write_text(listed.stdout)
+                    sys.exit(f"peers: {role} {workload} {one}: {row['error']}")
+                cell[one].append(row)
+                if len(cell[one]) == 1:
+                    print(f"{role} {workload} {one}, until {after} s: {span(cpu({'sat': [row]}))}", flush=True)
+            loaded = after
+            # The first is the load before.
+            for one, rows in cell.items():
+                self.results.setdefault(role, {}).setdefault(workload, {}).setdefault(one.split(",")[0], {}).setdefault(str(after), []).append(rows[1:])
+                print(f"{role} {workload} {one}, after {after} s: {span([statistics.median(cpu({'sat': rows[1:]}))])}, {rows[-1]['peak_rss_mb']:.0f} MB", flush=True)
+        if self.args.code:
+            folder = Path(self.args.code)
+            folder.mkdir(parents=True, exist_ok=True)
+            for one, processes in pids.items():
+                listed = subprocess.run([str(Path(os.environ["JAVA_HOME"]) / "bin/jcmd"), str(processes[0]), "Compiler.codelist"], capture_output=True, text=True, check=True)
+                (folder / f"{role}-{workload}-{one.replace(', start ', '-')}.txt").write_text(listed.stdout)
 
     def cells(self, names):
         roles = [role for role in ROLE_WORKLOADS if not self.args.roles or role in self.args.roles]
@@ -769,14 +781,17 @@ def half_rows(results):
 
 
 def start_rows(results):
-    """One row per cell, target and time: how much one start differs from another."""
-    lines = ["\nCPU time of the proxy per request by start, and the highest over the lowest.\n",
+    """One row per cell, target and time: how much one start differs from another, by its share of the mean of each round."""
+    lines = ["\nCPU time of the proxy per request by start (its share of the mean of each round, times the median of all), and the highest over the lowest.\n",
              "| path | target | after | CPU, sorted | highest / lowest |", "|---|---|---|---|---|"]
     for role, workloads in results.items():
         for workload, cell in workloads.items():
             for name, times in cell.items():
-                for after, runs in times.items():
-                    figures = sorted(cpu({"sat": runs}))
+                for after, starts in times.items():
+                    rounds = list(zip(*(cpu({"sat": rows}) for rows in starts), strict=True))
+                    shares = zip(*([of / statistics.mean(turn) for of in turn] for turn in rounds), strict=True)
+                    usual = statistics.median(of for turn in rounds for of in turn)
+                    figures = sorted(usual * statistics.median(of) for of in shares)
                     lines.append(f"| {role} {workload} | {name} | {after} s | {', '.join(span([each]) for each in figures)} | {figures[-1] / figures[0]:.2f} |")
     return lines
 

@@ -29,7 +29,10 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
+import io.netty.channel.group.ChannelGroup;
+import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.util.ReferenceCountUtil;
+import io.netty.util.concurrent.ImmediateEventExecutor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -65,6 +68,9 @@ final class RedisServers implements AutoCloseable {
     /** The name that the sentinels know it by. */
     private final String master;
 
+    /** All that were opened, also those that are not connected yet. One that is added after its end is closed. */
+    private final ChannelGroup channels = new DefaultChannelGroup(ImmediateEventExecutor.INSTANCE, true);
+
     private final ClientResources resources;
     private final RedisClient client;
     /** Null if the servers are no cluster. */
@@ -84,7 +90,7 @@ final class RedisServers implements AutoCloseable {
                 .ioThreadPoolSize(DefaultClientResources.MIN_IO_THREADS)
                 .computationThreadPoolSize(DefaultClientResources.MIN_COMPUTATION_THREADS)
                 .commandLatencyRecorder(CommandLatencyRecorder.disabled())
-                .nettyCustomizer(new CheckedAnswers(refused))
+                .nettyCustomizer(new CheckedAnswers(refused, channels))
                 .build();
         this.client = RedisClient.create(resources);
         client.setOptions(options());
@@ -227,6 +233,8 @@ final class RedisServers implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        // Before the event loops end: the client releases a connection's buffer only if the loop still runs.
+        channels.close().awaitUninterruptibly(SHUTDOWN_MILLIS);
         client.shutdown(Duration.ZERO, CONNECT_TIMEOUT);
         if (cluster != null) {
             cluster.shutdown(Duration.ZERO, CONNECT_TIMEOUT);
@@ -235,9 +243,10 @@ final class RedisServers implements AutoCloseable {
     }
 
     /** Puts the check in front of the handler that reads answers. */
-    private record CheckedAnswers(Consumer<String> refused) implements NettyCustomizer {
+    private record CheckedAnswers(Consumer<String> refused, ChannelGroup channels) implements NettyCustomizer {
         @Override
         public void afterChannelInitialized(Channel channel) {
+            channels.add(channel);
             String reader = channel.pipeline().context(CommandHandler.class).name();
             channel.pipeline().addBefore(reader, "answers", new AnswerCheck(refused));
         }

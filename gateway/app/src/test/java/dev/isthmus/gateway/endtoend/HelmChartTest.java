@@ -129,10 +129,7 @@ class HelmChartTest {
     @CsvSource({"256Mi, true", "511M, true", "512Mi, false", "1Gi, false", "2Gi, false", "268435456, false"})
     void heap_isSmall_belowHalfAGigabyte(String limit, boolean small) throws Exception {
         String deployment = template(
-                        "--show-only",
-                        "templates/deployment.yaml",
-                        "--set-string",
-                        "resources.limits.memory=" + limit)
+                        "--show-only", "templates/deployment.yaml", "--set-string", "resources.limits.memory=" + limit)
                 .text();
         assertThat(deployment.contains("{ name: _JAVA_OPTIONS, value: \"-Xms24m -Xmn12m\" }"))
                 .isEqualTo(small);

@@ -55,8 +55,8 @@ export function expect(what, actual, expected) {
   }
 }
 
-export async function until(what, read, expected) {
-  const end = Date.now() + LIMIT;
+export async function until(what, read, expected, limit = LIMIT) {
+  const end = Date.now() + limit;
   for (;;) {
     const actual = await read();
     if (expected.test(actual)) {

@@ -203,19 +203,28 @@ kube-apiserver() {
   (cd "$1" && { apt-get download -q etcd-server || { apt-get update -q && apt-get download -q etcd-server; }; } && dpkg -x etcd-server_*.deb . && ln -s usr/bin/etcd etcd && rm ./*.deb) >&2
 }
 
-# The definitions of resources of KServe and of the Gateway API, whose repositories are Go modules.
+# The definitions of resources of other projects, whose repositories are Go modules.
 crds() {
-  local kserve=github.com/kserve/kserve gateway=sigs.k8s.io/gateway-api@v1.3.0 version kind
+  local version kind
   for version in 0.15.2 0.20.0; do # 0.20 has canaries without Knative
-    (cd "$1" && GOFLAGS=-modcacherw GOMODCACHE=$1/modules go mod download "$kserve@v$version") >&2
-    cp "$1/modules/$kserve@v$version/config/crd/full/serving.kserve.io_inferenceservices.yaml" \
-      "$1/inferenceservices-$version.yaml"
+    definition "$1" "inferenceservices-$version" "github.com/kserve/kserve@v$version" config/crd/full/serving.kserve.io_inferenceservices.yaml
   done
-  (cd "$1" && GOFLAGS=-modcacherw GOMODCACHE=$1/modules go mod download "$gateway") >&2
   for kind in httproutes grpcroutes; do
-    cp "$1/modules/$gateway/config/crd/standard/gateway.networking.k8s.io_$kind.yaml" "$1/$kind.yaml"
+    definition "$1" $kind sigs.k8s.io/gateway-api@v1.3.0 config/crd/standard/gateway.networking.k8s.io_$kind.yaml
+  done
+  definition "$1" certificates github.com/cert-manager/cert-manager@v1.19.2 deploy/crds/cert-manager.io_certificates.yaml
+  definition "$1" scaledobjects github.com/kedacore/keda/v2@v2.18.3 config/crd/bases/keda.sh_scaledobjects.yaml
+  for kind in servicemonitors prometheusrules; do
+    definition "$1" $kind github.com/prometheus-operator/prometheus-operator@v0.87.1 \
+      example/prometheus-operator-crd/monitoring.coreos.com_$kind.yaml
   done
   rm -r "$1/modules"
+}
+
+# A definition, as NAME.yaml, from a file of a Go module.
+definition() { # folder, name, module, file
+  (cd "$1" && GOFLAGS=-modcacherw GOMODCACHE=$1/modules go mod download "$3") >&2
+  cp "$1/modules/$3/$4" "$1/$2.yaml"
 }
 
 helm() {
@@ -239,7 +248,7 @@ check() { # what a component needs at run time, each time: packages may be remov
       need dpkg dpkg "kube-apiserver stores in etcd, which is unpacked from Debian's package"
       ;;
     helm) need go golang-go "Go 1.25 or later builds helm" ;;
-    crds) need go golang-go "Go downloads the definitions of KServe and the Gateway API" ;;
+    crds) need go golang-go "Go downloads the definitions of resources of other projects" ;;
     browser | console)
       need node nodejs "Node.js runs the tests with a browser"
       need npm npm "npm installs what the tests with a browser need"

@@ -7,93 +7,56 @@ app.kubernetes.io/name: {{ .Chart.Name }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- define "isthmus.labels" -}}
-{{ include "isthmus.selector" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{/* The metadata of a resource: "root", and optionally "name" or what the chart's name ends with, "suffix", "namespace", "labels", "annotations". */}}
+{{- define "isthmus.metadata" -}}
+name: {{ .name | default (printf "%s%s" (include "isthmus.name" .root) (.suffix | default "")) }}
+{{- with .namespace }}
+namespace: {{ . }}
+{{- end }}
+labels:
+  {{- include "isthmus.selector" .root | nindent 2 }}
+  app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+  app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+  helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+  {{- with .labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{- define "isthmus.serviceAccount" -}}
 {{- .Values.serviceAccount.name | default (include "isthmus.name" .) }}
 {{- end }}
 
-{{/* The port of the first listener. */}}
-{{- define "isthmus.port" -}}
-{{- if not .Values.config.listeners }}{{ fail "config.listeners: a listener is expected" }}{{ end }}
-{{- (first .Values.config.listeners).port | default 8080 }}
+{{/* What an account may watch, a Role and a RoleBinding in each namespace: "root", "account", "suffix", "annotations". */}}
+{{- define "isthmus.permissions" -}}
+{{- range without (splitList " " (include "isthmus.watchedNamespaces" .root)) "" }}
+{{- $role := printf "%s-%s%s" $.root.Release.Namespace (include "isthmus.name" $.root) $.suffix }}
+{{- $metadata := include "isthmus.metadata" (dict "root" $.root "name" $role "namespace" . "annotations" $.annotations) }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  {{- $metadata | nindent 2 }}
+rules:
+  - apiGroups: [discovery.k8s.io]
+    resources: [endpointslices]
+    verbs: [list, watch]
+  {{- if has . (splitList " " (include "isthmus.kserveNamespaces" $.root)) }}
+  - apiGroups: [serving.kserve.io]
+    resources: [inferenceservices]
+    verbs: [list, watch]
+  {{- end }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  {{- $metadata | nindent 2 }}
+subjects:
+  - { kind: ServiceAccount, name: {{ $.account }}, namespace: {{ $.root.Release.Namespace }} }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ $role }} }
 {{- end }}
-
-{{/* The listeners after the first that other hosts can reach, as a list of name, port and protocol. */}}
-{{- define "isthmus.furtherPorts" -}}
-{{- $ports := list }}
-{{- $seen := list (include "isthmus.port" . | int) }}
-{{- range include "isthmus.listeners" . | fromYamlArray }}
-{{- $loopback := or (hasPrefix "127." .host) (has .host (list "localhost" "::1")) }}
-{{- $port := .port | default 8080 | int }}
-{{- if not (or $loopback (has $port $seen)) }}{{ $ports = append $ports (dict "name" (printf "http-%d" $port) "port" $port "protocol" (ternary "https" "kubernetes.io/h2c" (hasKey . "tls"))) }}{{ end }}
-{{- $seen = append $seen $port }}
-{{- end }}
-{{- toYaml $ports }}
-{{- end }}
-
-{{/* The namespaces whose InferenceServices are discovered, separated by spaces. */}}
-{{- define "isthmus.kserveNamespaces" -}}
-{{- $namespaces := list }}
-{{- range (.Values.config.discover | default dict).kserve }}{{ $namespaces = append $namespaces .namespace }}{{ end }}
-{{- $namespaces | uniq | sortAlpha | join " " }}
-{{- end }}
-
-{{/* These, and the namespaces of the Services among the endpoints, separated by spaces. */}}
-{{- define "isthmus.watchedNamespaces" -}}
-{{- $namespaces := splitList " " (include "isthmus.kserveNamespaces" .) }}
-{{- $upstreams := append (values (.Values.config.upstreams | default dict)) (.Values.config.upstream_defaults | default dict) }}
-{{- range $upstreams }}
-{{- range .endpoints }}
-{{- if hasPrefix "k8s:" . }}{{ $namespaces = append $namespaces (. | trimPrefix "k8s:" | splitList "/" | first) }}{{ end }}
-{{- end }}
-{{- end }}
-{{- without $namespaces "" | uniq | sortAlpha | join " " }}
-{{- end }}
-
-{{/* The listeners, on all addresses unless they say otherwise; the probes and the Service must reach the first one. */}}
-{{- define "isthmus.listeners" -}}
-{{- $listeners := list }}
-{{- range $i, $listener := .Values.config.listeners }}
-{{- $listener = merge (dict) $listener (dict "host" "0.0.0.0") }}
-{{- $loopback := or (hasPrefix "127." $listener.host) (has $listener.host (list "localhost" "::1")) }}
-{{- if and (eq $i 0) $loopback }}{{ fail (printf "config.listeners[0].host: an address that the probes reach is expected, got '%s'" $listener.host) }}{{ end }}
-{{- if not (or $loopback $.Values.config.authentication (eq ($listener.access | default "") "open")) }}
-{{- fail (printf "config.listeners[%d]: a section 'authentication' or 'access: open' is expected" $i) }}
-{{- end }}
-{{- $listeners = append $listeners $listener }}
-{{- end }}
-{{- toYaml $listeners }}
-{{- end }}
-
-{{/* The configuration, with what the chart sets. */}}
-{{- define "isthmus.config" -}}
-{{- $config := deepCopy .Values.config }}
-{{- $_ := set $config "listeners" (include "isthmus.listeners" . | fromYamlArray) }}
-{{- if $config.drain }}{{ fail "config.drain: set 'drain' of the chart, from which the pod's grace period follows" }}{{ end }}
-{{- $_ := set $config "drain" (dict "delay" (printf "%vs" .Values.drain.delaySeconds) "timeout" (printf "%vs" .Values.drain.timeoutSeconds)) }}
-{{- $_ := set $config "ramps" (merge (dict) ($config.ramps | default dict) (dict "state_file" "/var/lib/isthmus/ramps.json")) }}
-{{- if not (or $config.upstreams $config.local $config.discover) }}
-{{- $_ := set $config "local" (dict "embedded_models" true) }}
-{{- $_ := set $config "default_upstream" "local" }}
-{{- end }}
-{{- if .Values.metrics.enabled }}
-{{- $token := printf "/etc/isthmus/metrics/%s" .Values.metrics.token.key }}
-{{- $own := $config.admin | default dict }}
-{{- $admin := dict "host" "0.0.0.0" "port" .Values.metrics.port "token_file" $token }}
-{{- range $key, $value := $admin }}
-{{- if hasKey $own $key }}{{ fail (printf "config.admin.%s: the chart sets it with metrics.enabled" $key) }}{{ end }}
-{{- end }}
-{{- if .Values.metrics.peers }}
-{{- $pods := printf "%s-metrics:%d" (include "isthmus.name" .) (int .Values.metrics.port) }}
-{{- $_ := set $admin "peers" (dict "endpoints" (list $pods) "token_file" $token) }}
-{{- end }}
-{{- $_ := set $config "admin" (merge $admin $own) }}
-{{- end }}
-{{- toYaml $config }}
 {{- end }}

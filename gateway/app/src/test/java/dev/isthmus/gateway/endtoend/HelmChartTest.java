@@ -2,23 +2,30 @@ package dev.isthmus.gateway.endtoend;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import java.io.IOException;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The Helm chart: its text, and what a real Kubernetes API server says of it. */
@@ -28,16 +35,87 @@ class HelmChartTest {
     private static final String GATEWAYS = "gateways";
     private static final JsonMapper JSON = new JsonMapper();
 
+    private static final String RESTRICTED = "restricted";
+    private static final String OPENSHIFT = "openshift";
+    private static final String METRICS = "metrics.enabled=true,metrics.token.secretName=admin";
+    private static final YAMLMapper YAML = new YAMLMapper();
+
+    /** What OpenShift's security context constraint restricted-v2 requires beyond the Pod Security Standard. */
+    private static final String RESTRICTED_V2 = """
+            apiVersion: admissionregistration.k8s.io/v1
+            kind: ValidatingAdmissionPolicy
+            metadata: { name: restricted-v2 }
+            spec:
+              matchConstraints:
+                resourceRules: [{ apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods] }]
+              variables:
+                - name: contexts
+                  expression: >-
+                    (object.spec.containers + object.spec.?initContainers.orValue([])).map(each, each.?securityContext)
+              validations:
+                - expression: >-
+                    !has(object.spec.securityContext.runAsUser) && !has(object.spec.securityContext.fsGroup)
+                    && !has(object.spec.securityContext.supplementalGroups)
+                    && variables.contexts.all(each, !each.runAsUser.hasValue())
+                  message: the cluster assigns users and groups
+            """;
+
+    private static final String RESTRICTED_V2_BINDING = """
+            apiVersion: admissionregistration.k8s.io/v1
+            kind: ValidatingAdmissionPolicyBinding
+            metadata: { name: restricted-v2 }
+            spec:
+              policyName: restricted-v2
+              validationActions: [Deny]
+              matchResources: { namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: openshift } } }
+            """;
+
     @TempDir
     static Path folder = Path.of(".");
 
     private String helm = "";
+    private KubernetesCluster cluster;
 
     @BeforeAll
     void install() throws Exception {
         helm = Script.folder("helm", Script.run("install.sh", "helm"))
                 .resolve("helm")
                 .toString();
+        cluster = new KubernetesCluster(folder);
+        for (String namespace : List.of("ml", "spot", "models", GATEWAYS, RESTRICTED, OPENSHIFT)) {
+            cluster.request(
+                    "POST",
+                    "/api/v1/namespaces",
+                    "{'metadata': {'name': '" + namespace + "', 'labels':"
+                            + " {'pod-security.kubernetes.io/enforce': 'restricted', 'pod-security.kubernetes.io/warn': 'restricted'}}}");
+        }
+        cluster.request(
+                "POST", "/apis/scheduling.k8s.io/v1/priorityclasses", "{'metadata': {'name': 'serving'}, 'value': 1}");
+        // Of pods that are checked and not created.
+        for (String namespace : List.of(RESTRICTED, OPENSHIFT)) {
+            for (String account : List.of("default", "isthmus")) {
+                cluster.request(
+                        "POST",
+                        "/api/v1/namespaces/" + namespace + "/serviceaccounts",
+                        "{'metadata': {'name': '" + account + "'}}");
+            }
+        }
+        Path definitions = Script.folder("crds", Script.run("install.sh", "crds"));
+        cluster.define(definitions.resolve("httproutes.yaml"), "/apis/gateway.networking.k8s.io/v1/httproutes");
+        cluster.define(definitions.resolve("grpcroutes.yaml"), "/apis/gateway.networking.k8s.io/v1/grpcroutes");
+        cluster.define(definitions.resolve("certificates.yaml"), "/apis/cert-manager.io/v1/certificates");
+        cluster.define(definitions.resolve("scaledobjects.yaml"), "/apis/keda.sh/v1alpha1/scaledobjects");
+        cluster.define(definitions.resolve("servicemonitors.yaml"), "/apis/monitoring.coreos.com/v1/servicemonitors");
+        cluster.define(definitions.resolve("prometheusrules.yaml"), "/apis/monitoring.coreos.com/v1/prometheusrules");
+        String policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic";
+        cluster.createYaml(policies + "ies", RESTRICTED_V2);
+        cluster.createYaml(policies + "ybindings", RESTRICTED_V2_BINDING);
+        await().until(() -> !refusals(OPENSHIFT, template()).isEmpty());
+    }
+
+    @AfterAll
+    void stop() throws Exception {
+        cluster.close();
     }
 
     private Script.Outcome helm(String... arguments) throws IOException, InterruptedException {
@@ -97,7 +175,14 @@ class HelmChartTest {
                 "config.drain.delay=1s|config.drain: set 'drain' of the chart",
                 "metrics.enabled=true|metrics.token.secretName: a Secret with the admin token is expected",
                 "metrics.enabled=true,metrics.token.secretName=a,config.admin.port=1|config.admin.port: the chart sets it",
-                "metrics.serviceMonitor.enabled=true|metrics.enabled is expected"
+                "metrics.serviceMonitor.enabled=true|metrics.serviceMonitor.enabled: metrics.enabled is expected",
+                "metrics.rules.enabled=true|metrics.rules.enabled: metrics.enabled is expected",
+                "autoscaling.enabled=true,autoscaling.cpuPercent=null|cpuPercent or requestsUnderWay is expected",
+                "autoscaling.enabled=true,autoscaling.requestsUnderWay=4|autoscaling.requestsUnderWay: metrics.enabled",
+                "user=root|user",
+                "gatewayApi.enabled=true|gatewayApi.parentRefs: a Gateway is expected",
+                "certificate.enabled=true|certificate.issuerRef.name: an issuer of cert-manager is expected",
+                "certificate.enabled=true,secrets[0].name=certificate,secrets[0].secretName=a|with certificate.enabled the name 'certificate' is taken"
             })
     void wrongValues_areNamed(String value, String name) throws Exception {
         Script.Outcome outcome = template("--set", value);
@@ -157,68 +242,133 @@ class HelmChartTest {
         assertThatCode(() -> ConfigLoader.load(file)).doesNotThrowAnyException();
     }
 
-    @Test
-    void release_onARealApiServer() throws Exception {
-        try (KubernetesCluster cluster = new KubernetesCluster(folder)) {
-            for (String namespace : List.of("ml", "spot", "models")) {
-                cluster.request("POST", "/api/v1/namespaces", "{'metadata': {'name': '" + namespace + "'}}");
-            }
-            cluster.request("POST", "/api/v1/namespaces", """
-                    {'metadata': {'name': 'gateways', 'labels': {'pod-security.kubernetes.io/enforce': 'restricted'}}}
-                    """);
-            Path access = cluster.kubeconfig();
-            // The API server does not know the kind ServiceMonitor.
-            assertThat(release(access, "install", "--dry-run=server").complaint())
-                    .isEmpty();
-            Script.Outcome installed = release(access, "install");
-            assertThat(installed.complaint()).isEmpty();
-            // Pod Security warns if the pods would be refused.
-            assertThat(installed.text()).doesNotContain("PodSecurity");
-            String path = "/apis/apps/v1/namespaces/gateways/deployments/isthmus";
-            JsonNode deployment = cluster.request("GET", path, "");
-            // 0440, which the gateway accepts for keys.
-            assertThat(deployment.toString()).contains("\"secretName\":\"isthmus-tls\",\"defaultMode\":288");
-            podIsAccepted(cluster, deployment);
-            permissions(cluster);
-
-            assertThat(release(access, "upgrade", "--set", "config.limits.max_requests=7")
-                            .complaint())
-                    .isEmpty();
-            assertThat(cluster.request("GET", "/api/v1/namespaces/gateways/configmaps/isthmus", "")
-                            .toString())
-                    .contains("max_requests: 7");
-            // The gateways read it again; no pod is replaced.
-            assertThat(cluster.request("GET", path, "").path("spec").path("template"))
-                    .isEqualTo(deployment.path("spec").path("template"));
-            assertThat(helm("uninstall", "isthmus", "--namespace", GATEWAYS, "--kubeconfig", access.toString())
-                            .complaint())
-                    .isEmpty();
-        }
+    /** Each alone, and all of them. */
+    private static Stream<String> options() {
+        List<String> options = List.of(
+                "podDisruptionBudget.enabled=false,networkPolicy.enabled=false,topologySpread.enabled=false",
+                "serviceAccount.create=false,serviceAccount.name=isthmus,rbac.create=false",
+                "certificate.enabled=true,certificate.issuerRef.name=internal,certificate.issuerRef.kind=ClusterIssuer",
+                "config.upstreams.a.protocol=grpc,config.upstreams.a.endpoints[0]=k8s:ml/a",
+                METRICS + ",metrics.serviceMonitor.enabled=true,metrics.rules.enabled=true,metrics.peers=true",
+                "metrics.dashboards.enabled=true,metrics.dashboards.annotations.folder=Models",
+                METRICS + ",autoscaling.enabled=true,autoscaling.requestsUnderWay=40",
+                METRICS + ",autoscaling.enabled=true,autoscaling.cpuPercent=null,autoscaling.requestsUnderWay=40,"
+                        + "autoscaling.keda.enabled=true,autoscaling.keda.prometheus=http://prometheus:9090,"
+                        + "autoscaling.keda.authenticationRef.name=prometheus",
+                "gatewayApi.enabled=true,gatewayApi.parentRefs[0].name=public,gatewayApi.grpcHostnames[0]=grpc.example",
+                "ingress.enabled=true,ingress.grpcAnnotations.protocol=GRPC",
+                "extraEnv[0].name=A,extraEnv[0].value=b,envFrom[0].secretRef.name=c,priorityClassName=serving,"
+                        + "extraVolumes[0].name=d,extraVolumes[0].emptyDir.sizeLimit=1Mi,"
+                        + "extraVolumeMounts[0].name=d,extraVolumeMounts[0].mountPath=/d");
+        return Stream.concat(options.stream(), Stream.of(String.join(",", options)));
     }
 
+    @ParameterizedTest
+    @MethodSource("options")
+    void resources_areAccepted_byARealApiServer(String option) throws Exception {
+        assertThat(refusals(RESTRICTED, template("--set", option))).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"targetPort, targetport", "name: config, nam: config", "runAsNonRoot: true, runAsNonRoot: false"})
+    void resources_areRefused_ifTheyAreWrong(String right, String wrong) throws Exception {
+        assertThat(refusals(RESTRICTED, template().text().replace(right, wrong)))
+                .isNotEmpty();
+    }
+
+    /** OpenShift's restricted-v2 assigns users and groups, and refuses others. */
+    @ParameterizedTest
+    @MethodSource("options")
+    void pods_areAccepted_whereTheClusterAssignsTheUser(String option) throws Exception {
+        assertThat(refusals(OPENSHIFT, template("--set", option)))
+                .anySatisfy(refusal -> assertThat(refusal).contains("the cluster assigns"));
+        assertThat(refusals(OPENSHIFT, template("--set", option, "--api-versions", "security.openshift.io/v1")))
+                .isEmpty();
+    }
+
+    @Test
+    void release_onARealApiServer() throws Exception {
+        assertThat(refusals(RESTRICTED, template("--values", fullValues()))).isEmpty();
+        Path access = cluster.kubeconfig();
+        assertThat(release(access, "install", "--dry-run=server").complaint()).isEmpty();
+        Script.Outcome installed = release(access, "install");
+        assertThat(installed.complaint()).isEmpty();
+        // Pod Security warns if the pods would be refused.
+        assertThat(installed.text()).doesNotContain("PodSecurity");
+        String path = "/apis/apps/v1/namespaces/gateways/deployments/isthmus";
+        JsonNode deployment = cluster.request("GET", path, "");
+        // 0440, which the gateway accepts for keys.
+        assertThat(deployment.toString()).contains("\"secretName\":\"isthmus-tls\",\"defaultMode\":288");
+        permissions(cluster);
+
+        assertThat(release(access, "upgrade", "--set", "config.limits.max_requests=7")
+                        .complaint())
+                .isEmpty();
+        assertThat(cluster.request("GET", "/api/v1/namespaces/gateways/configmaps/isthmus", "")
+                        .toString())
+                .contains("max_requests: 7");
+        // The gateways read it again; no pod is replaced.
+        assertThat(cluster.request("GET", path, "").path("spec").path("template"))
+                .isEqualTo(deployment.path("spec").path("template"));
+        assertThat(helm("uninstall", "isthmus", "--namespace", GATEWAYS, "--kubeconfig", access.toString())
+                        .complaint())
+                .isEmpty();
+    }
+
+    /** Without hooks: nothing runs pods here. */
     private Script.Outcome release(Path access, String... arguments) throws IOException, InterruptedException {
         List<String> all = new ArrayList<>(List.of(arguments));
         all.addAll(1, List.of("isthmus", chart(), "--namespace", GATEWAYS, "--kubeconfig", access.toString()));
-        all.addAll(List.of("--values", fullValues(), "--set", "metrics.serviceMonitor.enabled=false"));
+        all.addAll(List.of("--values", fullValues(), "--no-hooks"));
         return helm(all.toArray(String[]::new));
     }
 
-    private static void podIsAccepted(KubernetesCluster cluster, JsonNode deployment) throws Exception {
-        JsonNode template = deployment.path("spec").path("template");
-        ObjectNode pod = JSON.createObjectNode();
-        ((ObjectNode) pod.put("apiVersion", "v1")
-                        .put("kind", "Pod")
-                        .set("metadata", template.path("metadata").deepCopy()))
-                .set("spec", template.path("spec"));
-        ((ObjectNode) pod.path("metadata")).put("name", "isthmus");
-        assertThat(cluster.request(
-                                "POST",
-                                "/api/v1/namespaces/gateways/pods?dryRun=All",
-                                pod.toString().replace("'", "\\u0027"))
-                        .path("spec")
-                        .path("serviceAccountName")
-                        .asText())
-                .isEqualTo("isthmus");
+    /** What the API server refuses of the resources and their pods, or warns of, with its reasons. */
+    private List<String> refusals(String namespace, Script.Outcome rendered) throws Exception {
+        assertThat(rendered.complaint()).isEmpty();
+        return refusals(namespace, rendered.text());
+    }
+
+    private List<String> refusals(String namespace, String resources) throws Exception {
+        List<String> refusals = new ArrayList<>();
+        for (String yaml : resources.split("(?m)^---$", -1)) {
+            JsonNode resource = YAML.readTree(yaml);
+            if (resource.has("kind")) {
+                HttpResponse<String> response = cluster.check(path(resource, namespace), yaml);
+                addRefusal(refusals, response);
+                JsonNode template = JSON.readTree(response.body()).path("spec").path("template");
+                if (template.has("spec")) {
+                    ObjectNode pod = ((ObjectNode) template.deepCopy()).put("apiVersion", "v1");
+                    ((ObjectNode) pod.put("kind", "Pod").path("metadata")).put("name", "isthmus");
+                    addRefusal(refusals, cluster.check(path(pod, namespace), pod.toString()));
+                }
+            }
+        }
+        return refusals;
+    }
+
+    private static void addRefusal(List<String> refusals, HttpResponse<String> response) {
+        if (response.statusCode() >= 300) {
+            refusals.add(response.body());
+        }
+        refusals.addAll(response.headers().allValues("warning"));
+    }
+
+    private static String path(JsonNode resource, String namespace) {
+        String version = resource.path("apiVersion").asText();
+        String kind = resource.path("kind")
+                .asText()
+                .toLowerCase(Locale.ROOT)
+                .replaceFirst("y$", "ie")
+                .replaceFirst("s$", "se");
+        return String.join(
+                "/",
+                version.contains("/") ? "/apis" : "/api",
+                version,
+                "namespaces",
+                resource.path("metadata").path("namespace").asText(namespace),
+                kind + "s",
+                resource.path("metadata").path("name").asText());
     }
 
     private static void permissions(KubernetesCluster cluster) throws Exception {

@@ -177,6 +177,12 @@ final class KubernetesCluster implements AutoCloseable {
         return JSON.readTree(response.body());
     }
 
+    /** What the API server says of a resource that is applied, and not stored: fields that it does not know are errors. */
+    HttpResponse<String> check(String path, String yaml) throws IOException, InterruptedException {
+        String query = "?dryRun=All&fieldManager=test&force=true&fieldValidation=Strict";
+        return send("PATCH", path + query, "application/apply-patch+yaml", yaml);
+    }
+
     /** Creates a kind of resources, and waits until there is its path. */
     void define(Path definition, String path) throws IOException, InterruptedException {
         createYaml("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Files.readString(definition));

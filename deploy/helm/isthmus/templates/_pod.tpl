@@ -87,6 +87,8 @@ env:
 envFrom:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+# The pod's status shows why the process ended, such as a bad configuration.
+terminationMessagePolicy: FallbackToLogsOnError
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true

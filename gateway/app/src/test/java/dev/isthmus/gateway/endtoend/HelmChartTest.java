@@ -93,7 +93,7 @@ class HelmChartTest {
                 "POST", "/apis/scheduling.k8s.io/v1/priorityclasses", "{'metadata': {'name': 'serving'}, 'value': 1}");
         // Of pods that are checked and not created.
         for (String namespace : List.of(RESTRICTED, OPENSHIFT)) {
-            for (String account : List.of("default", "isthmus")) {
+            for (String account : List.of("default", "isthmus", "isthmus-validation")) {
                 cluster.request(
                         "POST",
                         "/api/v1/namespaces/" + namespace + "/serviceaccounts",
@@ -248,7 +248,7 @@ class HelmChartTest {
                 "podDisruptionBudget.enabled=false,networkPolicy.enabled=false,topologySpread.enabled=false",
                 "serviceAccount.create=false,serviceAccount.name=isthmus,rbac.create=false",
                 "certificate.enabled=true,certificate.issuerRef.name=internal,certificate.issuerRef.kind=ClusterIssuer",
-                "config.upstreams.a.protocol=grpc,config.upstreams.a.endpoints[0]=k8s:ml/a",
+                "validation.enabled=true,config.upstreams.a.protocol=grpc,config.upstreams.a.endpoints[0]=k8s:ml/a",
                 METRICS + ",metrics.serviceMonitor.enabled=true,metrics.rules.enabled=true,metrics.peers=true",
                 "metrics.dashboards.enabled=true,metrics.dashboards.annotations.folder=Models",
                 METRICS + ",autoscaling.enabled=true,autoscaling.requestsUnderWay=40",

@@ -44,8 +44,12 @@ class ProseTest {
     private static final Pattern DOTTED = Pattern.compile("[a-z][a-z0-9_]*(\\[])?(\\.[A-Za-z][A-Za-z0-9_]*(\\[])?)+");
     private static final Pattern WORD = Pattern.compile("[a-z0-9]+(_[a-z0-9]+)+");
     /** Names of other programs. */
-    private static final Set<String> FOREIGN =
-            Set.of("epoll_wait", "keepalive_min_timeout", "tls_config", "warm_workers");
+    private static final Set<String> FOREIGN = Set.of(
+            "epoll_wait",
+            "keepalive_min_timeout",
+            "nv_inference_queue_duration_us",
+            "tls_config",
+            "warm_workers");
 
     private static final List<String> MODULES = List.of(
             "bench",

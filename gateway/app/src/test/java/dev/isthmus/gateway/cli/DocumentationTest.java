@@ -60,6 +60,7 @@ class DocumentationTest {
             "docs/guides/chart.md: needs Kubernetes",
             "docs/guides/chart.md: needs Kubernetes",
             "docs/guides/chart.md: needs Kubernetes",
+            "docs/guides/drift.md: needs Evidently",
             "docs/guides/from-kserve.md: needs Kubernetes",
             "docs/guides/incident.md: needs an incident",
             "docs/guides/incident.md: needs an incident",

@@ -49,6 +49,7 @@ class ProseTest {
             "keepalive_min_timeout",
             "nv_inference_queue_duration_us",
             "tls_config",
+            "unicast_peer",
             "warm_workers");
 
     private static final List<String> MODULES = List.of(

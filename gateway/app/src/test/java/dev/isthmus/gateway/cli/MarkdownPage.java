@@ -57,9 +57,11 @@ record MarkdownPage(String name, List<String> lines, List<Block> blocks) {
     /** A command and the lines of output that the page shows below it. */
     record ShownCommand(String text, List<String> output) {}
 
-    /** The pages for users: README.md and everything in docs. */
+    /** The pages for users: those of the repository's root and everything in docs. */
     static List<MarkdownPage> all() throws IOException {
-        List<Path> files = new ArrayList<>(List.of(ROOT.resolve("README.md"), ROOT.resolve("CONTRIBUTING.md")));
+        List<Path> files = new ArrayList<>(Stream.of("README.md", "CONTRIBUTING.md", "SECURITY.md")
+                .map(ROOT::resolve)
+                .toList());
         try (Stream<Path> docs = Files.walk(ROOT.resolve("docs"))) {
             docs.filter(each -> each.toString().endsWith(".md")).sorted().forEach(files::add);
         }

@@ -45,11 +45,16 @@ class ProseTest {
     private static final Pattern WORD = Pattern.compile("[a-z0-9]+(_[a-z0-9]+)+");
     /** Names of other programs. */
     private static final Set<String> FOREIGN = Set.of(
+            "action_statement",
             "epoll_wait",
+            "impact_statement",
             "keepalive_min_timeout",
+            "not_affected",
             "nv_inference_queue_duration_us",
             "tls_config",
+            "under_investigation",
             "unicast_peer",
+            "use_remote_address",
             "warm_workers");
 
     private static final List<String> MODULES = List.of(

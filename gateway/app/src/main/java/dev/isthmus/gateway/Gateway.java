@@ -350,6 +350,11 @@ public final class Gateway implements AutoCloseable {
         return resources.telemetry().calls().inFlight() > 0 || state.isStopping();
     }
 
+    /** How many calls have ended since the start. */
+    public long endedCalls() {
+        return resources.telemetry().calls().ended();
+    }
+
     private synchronized void stopAccepting() {
         listeners.close();
         // Connections accepted last are set up in tasks.

@@ -80,7 +80,7 @@ record GatewayProcess(
         warm(warmUp, gateway, out);
         ConfigWatcher watcher = ConfigWatcher.start(source, gateway::reload, watched);
         ProcessSignals.onHangup(watcher::requestReload);
-        HeapTrimmer.start(gateway::isServing);
+        HeapTrimmer.start(gateway::isServing, gateway::endedCalls);
         return gateway;
     }
 

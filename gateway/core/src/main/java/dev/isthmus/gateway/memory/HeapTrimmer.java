@@ -10,7 +10,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Collects the heap while no client calls, if its old generation has much garbage: of replaced configurations for
+ * Collects the heap while hardly any client calls, if its old generation has much garbage: of replaced configurations for
  * instance. The serial collector lets the old generation grow up to the limit of the heap before it collects it. G1 does
  * so earlier, and is left alone. Not thread-safe.
  */
@@ -20,21 +20,27 @@ public final class HeapTrimmer {
     static final long MIN_GARBAGE = 32L << 20;
 
     private static final Duration PERIOD = Duration.ofSeconds(10);
+    /** That end in a period in which hardly any client calls: requests for the gateway's health, for instance. */
+    static final int QUIET_CALLS = 20;
 
     private final BooleanSupplier busy;
+    private final LongSupplier ended;
     private final LongSupplier used;
     private final LongSupplier live;
     private final Runnable collection;
+    private long endedBefore;
 
     /**
      * A trimmer.
      *
      * @param busy whether a client calls
+     * @param ended how many calls have ended
      * @param used bytes of the old generation
      * @param live bytes of it that its last collection left
      */
-    HeapTrimmer(BooleanSupplier busy, LongSupplier used, LongSupplier live, Runnable collection) {
+    HeapTrimmer(BooleanSupplier busy, LongSupplier ended, LongSupplier used, LongSupplier live, Runnable collection) {
         this.busy = busy;
+        this.ended = ended;
         this.used = used;
         this.live = live;
         this.collection = collection;
@@ -43,20 +49,22 @@ public final class HeapTrimmer {
     /**
      * Starts a thread for the process, if the serial collector is in use.
      *
-     * @param busy whether a client calls; must be cheap and thread-safe
+     * @param busy whether a client calls; must be thread-safe, as the other
+     * @param ended how many calls have ended
      */
-    public static void start(BooleanSupplier busy) {
+    public static void start(BooleanSupplier busy, LongSupplier ended) {
         for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
             if (pool.getName().equals("Tenured Gen")) {
-                HeapTrimmer trimmer = of(pool, busy);
+                HeapTrimmer trimmer = of(pool, busy, ended);
                 Thread.ofPlatform().daemon().name("isthmus-heap").start(trimmer::run);
             }
         }
     }
 
-    static HeapTrimmer of(MemoryPoolMXBean pool, BooleanSupplier busy) {
+    static HeapTrimmer of(MemoryPoolMXBean pool, BooleanSupplier busy, LongSupplier ended) {
         return new HeapTrimmer(
                 busy,
+                ended,
                 () -> pool.getUsage().getUsed(),
                 () -> pool.getCollectionUsage().getUsed(),
                 System::gc);
@@ -73,11 +81,13 @@ public final class HeapTrimmer {
         }
     }
 
-    /** Collects if there is more garbage than live objects, more than the minimum, and no call. */
+    /** Collects if there is more garbage than live objects, more than the minimum, no call, and hardly one since the last check. */
     void check() {
+        long calls = ended.getAsLong() - endedBefore;
+        endedBefore += calls;
         long kept = live.getAsLong();
         long before = used.getAsLong();
-        if (before - kept > Math.max(MIN_GARBAGE, kept) && !busy.getAsBoolean()) {
+        if (before - kept > Math.max(MIN_GARBAGE, kept) && calls <= QUIET_CALLS && !busy.getAsBoolean()) {
             long start = System.nanoTime();
             collection.run();
             LOG.debug(

@@ -8,7 +8,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -17,17 +19,31 @@ class HeapTrimmerTest {
 
     @ParameterizedTest
     @CsvSource(textBlock = """
-            # used, live, a call, collections
-              43,   10,   false,  1
-              42,   10,   false,  0
-              43,   10,   true,   0
-              201,  100,  false,  1
-              200,  100,  false,  0
+            # used, live, a call, calls since, collections
+              43,   10,   false,  20,          1
+              42,   10,   false,  20,          0
+              43,   10,   true,   20,          0
+              43,   10,   false,  21,          0
+              201,  100,  false,  0,           1
+              200,  100,  false,  0,           0
             """)
-    void heap_isCollected_ifMoreThanHalfIsGarbage_andNobodyCalls(long used, long live, boolean busy, int expected) {
+    void heap_isCollected_ifMoreThanHalfIsGarbage_andHardlyAnyoneCalls(
+            long used, long live, boolean busy, long calls, int expected) {
         AtomicInteger collections = new AtomicInteger();
 
-        new HeapTrimmer(() -> busy, () -> used * MIB, () -> live * MIB, collections::incrementAndGet).check();
+        AtomicLong ended = new AtomicLong(100);
+        AtomicBoolean garbage = new AtomicBoolean();
+        HeapTrimmer trimmer = new HeapTrimmer(
+                () -> busy,
+                ended::get,
+                () -> (garbage.get() ? used : live) * MIB,
+                () -> live * MIB,
+                collections::incrementAndGet);
+
+        trimmer.check();
+        ended.addAndGet(calls);
+        garbage.set(true);
+        trimmer.check();
 
         assertThat(collections).hasValue(expected);
     }
@@ -72,7 +88,7 @@ class HeapTrimmerTest {
             }
             Objects.requireNonNull(held).clear();
             long before = old.getUsage().getCommitted();
-            HeapTrimmer.of(old, () -> false).check();
+            HeapTrimmer.of(old, () -> false, () -> 0).check();
             System.out.println(before + " " + old.getUsage().getCommitted());
         }
     }

@@ -48,6 +48,7 @@ public final class CallMetrics implements Layer {
     private final Counter overflow;
     private final Set<String> named = ConcurrentHashMap.newKeySet();
     private final Map<String, RouteMeters> routes = new ConcurrentHashMap<>();
+    private final LongAdder ended = new LongAdder();
     private final LongAdder[] active = new LongAdder[ClientProtocol.values().length];
 
     /** @param registry where meters are registered when they are first needed */
@@ -101,6 +102,11 @@ public final class CallMetrics implements Layer {
         return Arrays.stream(active).mapToLong(LongAdder::sum).sum();
     }
 
+    /** Number of calls that have ended, and of messages of streams. */
+    public long ended() {
+        return ended.sum();
+    }
+
     @Override
     public String name() {
         return "call_metrics";
@@ -145,6 +151,7 @@ public final class CallMetrics implements Layer {
     }
 
     private void count(CallContext call, ClientProtocol protocol, RouteMeters route) {
+        ended.increment();
         OperationKind kind = OperationKind.of(call.operation());
         if (!ended(call, route.of(protocol, kind))) {
             overflow.increment();

@@ -12,7 +12,6 @@ import dev.isthmus.gateway.dispatch.ProxyStack.AddedLayers;
 import dev.isthmus.gateway.dispatch.ProxyStack.InferRules;
 import dev.isthmus.gateway.dispatch.ProxyStack.RouteKeys;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
-import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.ingress.ConnectionPolicies;
 import dev.isthmus.gateway.ingress.IngressSettings;
@@ -217,24 +216,17 @@ final class Generation {
                 .filter(upstream -> upstream.getValue().discover())
                 .map(upstream -> upstreams.required(upstream.getKey()))
                 .collect(Collectors.toUnmodifiableSet());
-        ClusterResources clusterResources = resources.upstreams().clusterResources();
         return new Catalogue(
                 upstreams.all(),
                 locations,
                 new Catalogue.Settings(
                         new ServerMetadata("isthmus", Version.current(), EXTENSIONS),
                         config.health().serverReady(),
-                        previous != null && previous.ready(),
-                        discovering,
-                        previous == null ? Map.of() : previous.discovered()),
+                        discovering),
                 new Catalogue.CatalogueResources(
-                        resources.loops().next(),
-                        clusterResources.allocator(),
-                        clusterResources.nanoTime(),
-                        clusterResources.random(),
-                        clusterResources.meters(),
-                        resources.gateway()),
-                ManageCall.INDEX);
+                        resources.loops().next(), resources.upstreams().clusterResources(), resources.gateway()),
+                ManageCall.INDEX,
+                previous == null ? null : previous.catalogue);
     }
 
     /** The local models that are not loaded because they ran when their process crashed. */

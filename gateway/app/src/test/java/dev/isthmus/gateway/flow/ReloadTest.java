@@ -17,6 +17,7 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.FakeRestServer;
+import dev.isthmus.gateway.upstream.FakeV2Server;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
@@ -29,6 +30,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -297,6 +299,64 @@ class ReloadTest {
                                 new Limits(1 << 20, 64 << 10, 8 << 20, 100, i, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
                 assertThat(gateway.ready()).isTrue();
             }
+        }
+    }
+
+    /** Each model is asked for twice at most when its servers become ready. */
+    @Test
+    void modelsThatStay_areNotAskedForAgain_othersAre() throws Exception {
+        try (FakeV2Server one = FakeV2Server.grpc()
+                        .with("stays", "FP32")
+                        .with("moves", "FP32")
+                        .with("goes", "FP32");
+                FakeV2Server two = FakeV2Server.grpc()
+                        .with("stays", "INT8")
+                        .with("moves", "INT8")
+                        .with("goes", "INT8");
+                Gateway gateway = Gateway.start(
+                        to(Map.of("a", one, "b", two), Map.of("stays", "a", "moves", "a", "goes", "a")))) {
+            Map<String, String> models = new HashMap<>(Map.of("stays", "a", "moves", "b"));
+            await().until(() -> metadata(gateway, "moves").contains("FP32"));
+            for (int i = 0; i < RELOADS; i++) {
+                String added = "z" + i;
+                one.with(added, "FP32");
+                models.put(added, "a");
+                apply(gateway, to(Map.of("a", one, "b", two), models));
+                await().until(() -> one.calls("ModelMetadata " + added) > 0);
+                assertThat(metadata(gateway, "moves")).contains("INT8");
+                assertThat(metadata(gateway, "goes")).contains("unknown model 'goes'");
+            }
+            assertThat(gateway.meters()
+                            .get("isthmus.model.ready")
+                            .tag("model", "stays")
+                            .gauge()
+                            .value())
+                    .isEqualTo(1);
+            assertThat(gateway.meters()
+                            .find("isthmus.model.ready")
+                            .tag("model", "goes")
+                            .gauge())
+                    .isNull();
+            assertThat(one.calls("ModelMetadata stays")).isBetween(1, RELOADS / 2);
+            assertThat(two.calls("ModelMetadata moves")).isBetween(1, RELOADS / 2);
+
+            apply(gateway, to(Map.of("a", two, "b", two), models));
+            assertThat(metadata(gateway, "stays")).contains("INT8");
+        }
+    }
+
+    private static GatewayConfig to(Map<String, FakeV2Server> upstreams, Map<String, String> models) {
+        Map<String, UpstreamConfig> servers = new HashMap<>();
+        upstreams.forEach(
+                (name, server) -> servers.put(name, TestConfigs.upstream(server.protocol(), server.endpoint())));
+        return TestConfigs.with(
+                GatewayConfig.embedded().withListener(ANY),
+                Map.of("upstreams", servers, "models", Stage.configs(models)));
+    }
+
+    private static String metadata(Gateway gateway, String model) throws IOException {
+        try (Http1Client client = connect(port(gateway))) {
+            return client.get("/v2/models/" + model).response().text();
         }
     }
 

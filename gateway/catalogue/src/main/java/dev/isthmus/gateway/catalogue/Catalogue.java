@@ -10,12 +10,12 @@ import dev.isthmus.gateway.catalogue.CatalogueRequests.CatalogueMeters;
 import dev.isthmus.gateway.catalogue.FleetSnapshots.FleetSnapshot;
 import dev.isthmus.gateway.catalogue.MergedModel.Drift;
 import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
-import dev.isthmus.gateway.catalogue.ModelMetadataCache.DriftLog;
 import dev.isthmus.gateway.catalogue.OnDemandChecks.CheckResults;
 import dev.isthmus.gateway.catalogue.OnDemandChecks.ModelOnServer;
 import dev.isthmus.gateway.catalogue.RepositoryIndex.IndexedModel;
 import dev.isthmus.gateway.catalogue.RepositoryIndex.IndexedModel.ReplicaState;
 import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
+import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
@@ -28,12 +28,11 @@ import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
-import io.micrometer.core.instrument.MeterRegistry;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -48,7 +47,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -78,6 +76,9 @@ public final class Catalogue implements AutoCloseable {
     private final CatalogueMeters meters;
     private final GatewayReadiness gateway;
     private final boolean readyBefore;
+    /** Upstreams of the previous configuration that are not in this one. */
+    private final Set<Upstream> gone;
+
     private @Nullable ScheduledFuture<?> ticks;
 
     /**
@@ -85,20 +86,12 @@ public final class Catalogue implements AutoCloseable {
      *
      * @param self the gateway's own metadata
      * @param policy when the gateway is ready
-     * @param readyBefore the readiness reported until every server was checked, unless the gateway is known to be ready
      * @param discovering upstreams whose models are discovered and routed to them
-     * @param discovered what a previous catalogue had discovered; it counts until the upstream's index was read
      */
-    public record Settings(
-            ServerMetadata self,
-            ServerReadyPolicy policy,
-            boolean readyBefore,
-            Set<Upstream> discovering,
-            Map<String, Upstream> discovered) {
+    public record Settings(ServerMetadata self, ServerReadyPolicy policy, Set<Upstream> discovering) {
 
         public Settings {
             discovering = Set.copyOf(discovering);
-            discovered = Map.copyOf(discovered);
         }
     }
 
@@ -106,48 +99,48 @@ public final class Catalogue implements AutoCloseable {
      * The gateway's resources that the catalogue uses.
      *
      * @param loop an event loop
-     * @param random jitters polls; used on the loop
+     * @param fleet those that it shares with the upstreams
      * @param gateway the gateway's own readiness, without which nothing is ready
      */
-    public record CatalogueResources(
-            EventLoop loop,
-            ByteBufAllocator allocator,
-            LongSupplier nanoTime,
-            RandomGenerator random,
-            MeterRegistry meters,
-            GatewayReadiness gateway) {}
+    public record CatalogueResources(EventLoop loop, ClusterResources fleet, GatewayReadiness gateway) {}
 
     /**
-     * A catalogue that has not polled any server.
+     * A catalogue that has not polled any server. It knows of servers and models that did not change what the previous one
+     * knew, has its loop, and its readiness until every server was checked. Blocks until the previous one has said so.
      *
      * @param upstreams in order of precedence if servers disagree
+     * @param previous of the previous configuration; null for the first
      */
     public Catalogue(
             List<Upstream> upstreams,
             ModelLocations locations,
             Settings settings,
             CatalogueResources resources,
-            IndexRequest index) {
+            IndexRequest index,
+            @Nullable Catalogue previous) {
         this.upstreams = List.copyOf(upstreams);
         this.locations = locations;
-        this.loop = resources.loop();
-        this.records = new ServerRecords(upstreams, locations);
+        this.loop = previous == null ? resources.loop() : previous.loop;
+        Map<Upstream, ServerRecord> known = previous == null
+                ? Map.of()
+                : CompletableFuture.supplyAsync(previous.records::copies, loop).join();
+        this.records = new ServerRecords(upstreams, locations, known);
+        this.gone = new HashSet<>(previous == null ? List.of() : previous.upstreams);
+        gone.removeAll(upstreams);
         this.snapshots = new FleetSnapshots(settings, locations, records, loop);
-        this.meters = new CatalogueMeters(resources.meters());
+        ClusterResources fleet = resources.fleet();
+        this.meters = previous == null ? new CatalogueMeters(fleet.meters()) : previous.meters;
         this.gateway = resources.gateway();
-        this.readyBefore = settings.readyBefore();
-        LongSupplier time = resources.nanoTime();
+        this.readyBefore = previous != null && previous.ready();
+        LongSupplier time = fleet.nanoTime();
         CatalogueRequests requests =
-                new CatalogueRequests(loop, resources.allocator(), meters::failed, index, MAX_IN_FLIGHT);
-        this.indexes = new RepositoryIndexes(records, locations, settings, requests, time, resources.random());
-        this.models = new ModelMetadataCache(records, locations, requests, new DriftLog(), time, resources.random());
+                new CatalogueRequests(loop, fleet.allocator(), meters::failed, index, MAX_IN_FLIGHT);
+        this.indexes =
+                new RepositoryIndexes(records, locations, settings.discovering(), requests, time, fleet.random());
+        this.models = new ModelMetadataCache(
+                records, locations, requests, previous == null ? null : previous.models, time, fleet.random());
         this.onDemand = new OnDemandChecks(requests, time);
-        this.servers =
-                records.new MetadataPolls(requests, time, resources.random(), this::returned, snapshots::changed);
-        meters.register(
-                locations.configured(),
-                model -> Boolean.TRUE.equals(snapshots.now().models().get(model)) ? 1 : 0,
-                model -> models.drift().of(model).size());
+        this.servers = records.new MetadataPolls(requests, time, fleet.random(), this::returned, snapshots::changed);
     }
 
     /** Servers became ready, for the first time or again: their metadata may have changed. */
@@ -161,9 +154,12 @@ public final class Catalogue implements AutoCloseable {
         models.whenChanged(listener);
     }
 
-    /** Starts polling. */
+    /** Starts polling, in place of the previous catalogue. What that one knew is shown when this returns. Blocks. */
     public void start() {
-        ticks = loop.scheduleWithFixedDelay(this::tick, 0, TICK_MILLIS, TimeUnit.MILLISECONDS);
+        meters.show(this, locations.configured());
+        loop.execute(() -> models.begin(gone));
+        CompletableFuture.runAsync(this::tick, loop).join();
+        ticks = loop.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     private void tick() {
@@ -265,17 +261,17 @@ public final class Catalogue implements AutoCloseable {
      */
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
         // Throws for a model that is no longer routed, even if its metadata are still cached.
-        locations.of(model);
+        ModelLocation location = locations.of(model);
         Consumer<Target> forward =
                 target -> target.upstream().send(call, new UpstreamRequest.ModelMetadataRequest(target.model()), reply);
         Consumer<LookupResult<ModelMetadata>> deliver = found ->
                 deliver(model, found, is -> new ReplyMessage.Model(indexes.withVersions(model, is)), forward, reply);
-        Optional<LookupResult<ModelMetadata>> known = models.metadata().known(model);
+        Optional<LookupResult<ModelMetadata>> known = models.metadata().known(location);
         if (known.isPresent()) {
             deliver.accept(known.get());
             return Subscription.NONE;
         }
-        return new PendingClient<>(call, reply, deliver).begin(loop, then -> models.describe(model, then));
+        return new PendingClient<>(call, reply, deliver).begin(loop, then -> models.describe(location, then));
     }
 
     /** @param forward sends the client's request to a target, with the client's headers */
@@ -465,7 +461,6 @@ public final class Catalogue implements AutoCloseable {
         if (ticks != null) {
             ticks.cancel(false);
         }
-        meters.close();
     }
 
     /**

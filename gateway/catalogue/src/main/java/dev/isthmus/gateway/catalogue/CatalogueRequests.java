@@ -5,25 +5,31 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.catalogue.Catalogue.IndexRequest;
-import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.gateway.upstream.UpstreamRequest.ModelMetadataRequest;
+import dev.isthmus.gateway.upstream.UpstreamRequest.ModelNamesRequest;
+import dev.isthmus.gateway.upstream.UpstreamRequest.ModelReadyRequest;
+import dev.isthmus.gateway.upstream.UpstreamRequest.ServerMetadataRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.MultiGauge;
+import io.micrometer.core.instrument.MultiGauge.Row;
+import io.micrometer.core.instrument.Tags;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
-import java.util.function.ToDoubleFunction;
+import java.util.function.ToDoubleBiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -89,30 +95,16 @@ final class CatalogueRequests {
     }
 
     void serverMetadata(Upstream server, ResultHandler handler) {
-        send(
-                server,
-                new Operation.ReadServerMetadata(),
-                new UpstreamRequest.ServerMetadataRequest(),
-                "server_metadata",
-                handler);
+        send(server, new Operation.ReadServerMetadata(), new ServerMetadataRequest(), "server_metadata", handler);
     }
 
     void modelMetadata(Upstream server, ModelRef model, ResultHandler handler) {
-        send(
-                server,
-                new Operation.ReadModelMetadata(model),
-                new UpstreamRequest.ModelMetadataRequest(model),
-                "model_metadata",
-                handler);
+        Operation operation = new Operation.ReadModelMetadata(model);
+        send(server, operation, new ModelMetadataRequest(model), "model_metadata", handler);
     }
 
     void modelReady(Upstream server, ModelRef model, ResultHandler handler) {
-        send(
-                server,
-                new Operation.ModelReady(model),
-                new UpstreamRequest.ModelReadyRequest(model),
-                "model_ready",
-                handler);
+        send(server, new Operation.ModelReady(model), new ModelReadyRequest(model), "model_ready", handler);
     }
 
     void repositoryIndex(Upstream server, ResultHandler handler) {
@@ -121,7 +113,7 @@ final class CatalogueRequests {
     }
 
     void modelNames(Upstream server, ResultHandler handler) {
-        send(server, new Operation.ServerReady(), new UpstreamRequest.ModelNamesRequest(), "repository_index", handler);
+        send(server, new Operation.ServerReady(), new ModelNamesRequest(), "repository_index", handler);
     }
 
     private void send(
@@ -198,35 +190,38 @@ final class CatalogueRequests {
         }
     }
 
-    /**
-     * The catalogue's meters, by configured model and by upstream. Closing keeps meters that a later catalogue has
-     * registered again.
-     */
-    static final class CatalogueMeters implements AutoCloseable {
+    /** The meters of all catalogues of a process, by configured model and by upstream. */
+    static final class CatalogueMeters {
         private final MeterRegistry registry;
-        private final ReplaceableMeters gauges;
+        private final MultiGauge ready;
+        private final MultiGauge drift;
+        private volatile @Nullable Catalogue shown;
 
         CatalogueMeters(MeterRegistry registry) {
             this.registry = registry;
-            this.gauges = new ReplaceableMeters(registry);
+            ready = gauge("isthmus.model.ready", "Whether enough of the model's servers are ready for it");
+            drift = gauge("isthmus.model.drift", "Differences between what servers say of the model");
         }
 
-        /** @param ready 1 or 0 for a model */
-        void register(List<String> models, ToDoubleFunction<String> ready, ToDoubleFunction<String> drift) {
-            for (String model : models) {
-                gauge("isthmus.model.ready", "Whether enough of the model's servers are ready for it", model, ready);
-                gauge("isthmus.model.drift", "Differences between what servers say of the model", model, drift);
-            }
+        private MultiGauge gauge(String name, String what) {
+            return MultiGauge.builder(name).description(what).register(registry);
         }
 
-        private void gauge(String name, String what, String model, ToDoubleFunction<String> value) {
-            gauges.add(Gauge.builder(name, model, value)
-                    .description(what)
-                    .tag("model", model)
-                    .strongReference(true)::register);
+        /** Shows these models of a catalogue. The meters of those that were shown before stay. */
+        void show(Catalogue catalogue, List<String> models) {
+            shown = catalogue;
+            register(ready, models, (now, model) -> now.readyModels().getOrDefault(model, false) ? 1 : 0);
+            register(drift, models, (now, model) -> now.drift(model).size());
         }
 
-        /** Counts a failed request to a server. All catalogues of a process share the counters, which closing keeps. */
+        private void register(MultiGauge gauge, List<String> models, ToDoubleBiFunction<Catalogue, String> value) {
+            gauge.register(models.stream()
+                    .map(model -> Row.of(
+                            Tags.of("model", model), () -> value.applyAsDouble(Objects.requireNonNull(shown), model)))
+                    .toList());
+        }
+
+        /** Counts a failed request to a server. */
         void failed(String upstream, String what) {
             Counter.builder("isthmus.catalogue.failures")
                     .description("Requests of the catalogue that failed")
@@ -234,11 +229,6 @@ final class CatalogueRequests {
                     .tag("what", what)
                     .register(registry)
                     .increment();
-        }
-
-        @Override
-        public void close() {
-            gauges.close();
         }
     }
 }

@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.catalogue.FleetSnapshots.FleetSnapshot.ReadinessReport;
 import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
-import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -92,14 +91,9 @@ final class FleetSnapshots {
     }
 
     private ReadyCount readyCount(ModelLocation location) {
-        ReadyCount count = ReadyCount.NONE;
-        for (Target target : location.targets()) {
-            List<Boolean> states = records.of(target.upstream()).stream()
-                    .map(record -> record.isReady(target.model()))
-                    .toList();
-            count = count.plus(ReadyCount.of(states));
-        }
-        return count;
+        return ReadyCount.of(location.targets().stream()
+                .flatMap(target -> records.of(target.upstream()).stream().map(record -> record.isReady(target.model())))
+                .toList());
     }
 
     private boolean checked(ModelLocation location) {

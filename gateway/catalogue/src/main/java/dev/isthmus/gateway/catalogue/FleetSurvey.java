@@ -11,6 +11,7 @@ import dev.isthmus.gateway.catalogue.FleetSurvey.FleetReport.ReplicaReport;
 import dev.isthmus.gateway.catalogue.FleetSurvey.FleetReport.ServerReport;
 import dev.isthmus.gateway.catalogue.MergedModel.Drift;
 import dev.isthmus.gateway.catalogue.MergedModel.ModelDescription;
+import dev.isthmus.gateway.catalogue.OnDemandChecks.ModelOnServer;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -44,11 +45,9 @@ public final class FleetSurvey {
     private final CatalogueRequests requests;
     private final ServerRecords records;
     private final CompletableFuture<FleetReport> result = new CompletableFuture<>();
-    private final Map<SurveyedModel, DescriptionResult> descriptions = new HashMap<>();
+    private final Map<ModelOnServer, DescriptionResult> descriptions = new HashMap<>();
     private final long deadlineNanos;
     private int pending;
-
-    private record SurveyedModel(Upstream server, ModelRef model) {}
 
     private record DescriptionResult(
             @Nullable ModelMetadata metadata, @Nullable OipException failure) {}
@@ -65,7 +64,7 @@ public final class FleetSurvey {
         this.deadlineNanos = System.nanoTime() + timeout.toNanos();
         requests = new CatalogueRequests(
                 loop, allocator, (upstream, what) -> {}, (call, server, reply) -> {}, MAX_IN_FLIGHT);
-        records = new ServerRecords(upstreams, locations);
+        records = new ServerRecords(upstreams, locations, Map.of());
     }
 
     /**
@@ -92,7 +91,7 @@ public final class FleetSurvey {
         for (String name : locations.configured()) {
             for (Target target : locations.of(ModelRef.of(name)).targets()) {
                 for (ServerRecord record : records.of(target.upstream())) {
-                    describe(new SurveyedModel(record.server(), target.model()));
+                    describe(new ModelOnServer(record.server(), target.model()));
                 }
             }
         }
@@ -100,7 +99,7 @@ public final class FleetSurvey {
     }
 
     /** Several models may go to the same one. */
-    private void describe(SurveyedModel model) {
+    private void describe(ModelOnServer model) {
         if (descriptions.putIfAbsent(model, new DescriptionResult(null, null)) == null) {
             pending++;
             requests.modelMetadata(
@@ -116,7 +115,7 @@ public final class FleetSurvey {
         pending--;
     }
 
-    private void described(SurveyedModel model, @Nullable ReplyMessage message, @Nullable OipException failure) {
+    private void described(ModelOnServer model, @Nullable ReplyMessage message, @Nullable OipException failure) {
         if (message instanceof ReplyMessage.Model is) {
             descriptions.put(model, new DescriptionResult(is.metadata(), null));
         } else if (failure != null) {
@@ -161,7 +160,7 @@ public final class FleetSurvey {
         List<ModelDescription> described = new ArrayList<>();
         for (Target target : locations.of(ModelRef.of(name)).targets()) {
             for (ServerRecord record : records.of(target.upstream())) {
-                DescriptionResult said = descriptions.get(new SurveyedModel(record.server(), target.model()));
+                DescriptionResult said = descriptions.get(new ModelOnServer(record.server(), target.model()));
                 ModelMetadata known = said == null ? null : said.metadata();
                 boolean ready = record.isReady(target.model());
                 replicas.add(new ReplicaReport(

@@ -10,6 +10,7 @@ import dev.isthmus.oip.ModelRef;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 
 /** The catalogue's view of routing. Thread-safe and cheap. */
 public final class ModelLocations {
@@ -36,7 +37,7 @@ public final class ModelLocations {
         Route route = routes.route(requested);
         ReadyPolicy policy = Objects.requireNonNullElse(route.config().ready(), defaultPolicy);
         boolean named = routes.isConfigured(route) && !ModelPattern.is(route.key());
-        return new ModelLocation(route.targets(requested), named, policy);
+        return new ModelLocation(requested, route.targets(requested), named, policy);
     }
 
     /** Whether calls for a model of this name have somewhere to go. */
@@ -66,16 +67,23 @@ public final class ModelLocations {
     }
 
     /**
-     * Where the calls of a model are routed.
+     * Where the calls of a model are routed. Equal in two configurations if both route it alike.
      *
-     * @param targets all of them, in configuration order
+     * @param requested the model as clients call it
+     * @param targets all of them, in configuration order, without what a configuration does with inferences
      * @param configured whether the model is configured by name, not by a pattern, discovery or the default upstream
      * @param policy when it is ready
      */
-    public record ModelLocation(List<Target> targets, boolean configured, ReadyPolicy policy) {
+    public record ModelLocation(ModelRef requested, List<Target> targets, boolean configured, ReadyPolicy policy) {
 
         public ModelLocation {
-            targets = List.copyOf(targets);
+            targets = targets.stream()
+                    .map(each -> new Target(each.upstream(), each.model(), each.arm()))
+                    .toList();
+        }
+
+        boolean isOn(Set<Upstream> upstreams) {
+            return targets.stream().anyMatch(target -> upstreams.contains(target.upstream()));
         }
     }
 }

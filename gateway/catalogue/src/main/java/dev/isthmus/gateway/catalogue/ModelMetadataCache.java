@@ -34,6 +34,7 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -56,34 +57,46 @@ final class ModelMetadataCache {
     private final ModelLocations locations;
     private final CatalogueRequests background;
     private final CatalogueRequests onDemand;
-    private final PollSchedule<ModelRef> schedule;
+    private final Set<ModelLocation> polled;
+    private final PollSchedule<ModelLocation> schedule;
     private final DriftLog drift;
     private final SignatureTable signatures;
-    private final SharedLookups<ModelRef, ModelMetadata> metadata;
+    private final SharedLookups<ModelLocation, ModelMetadata> metadata;
     /** How often models were loaded or unloaded: what was asked before is outdated. */
     private int changes;
 
     private volatile Consumer<Set<Upstream>> changed = upstreams -> {};
 
+    /** @param previous goes on here for models that are where they were; null for the first configuration */
     ModelMetadataCache(
             ServerRecords servers,
             ModelLocations locations,
             CatalogueRequests background,
-            DriftLog drift,
+            @Nullable ModelMetadataCache previous,
             LongSupplier nanoTime,
             RandomGenerator random) {
         this.servers = servers;
         this.locations = locations;
         this.background = background;
         this.onDemand = background.atMost(MAX_IN_FLIGHT);
-        this.drift = drift;
-        this.schedule = new PollSchedule<>(POLL_INTERVAL, nanoTime, random);
-        this.metadata = new SharedLookups<>(nanoTime);
-        this.signatures = new SignatureTable(nanoTime);
+        this.polled = locations.configured().stream()
+                .map(name -> locations.of(ModelRef.of(name)))
+                .collect(Collectors.toCollection(LinkedHashSet::new));
+        this.drift = previous == null ? new DriftLog() : previous.drift;
+        this.schedule = previous == null ? new PollSchedule<>(POLL_INTERVAL, nanoTime, random) : previous.schedule;
+        this.metadata = previous == null ? new SharedLookups<>(nanoTime) : previous.metadata;
+        this.signatures = previous == null ? new SignatureTable(nanoTime) : previous.signatures;
     }
 
-    /** The metadata by the client's name and version. */
-    SharedLookups<ModelRef, ModelMetadata> metadata() {
+    /** Takes over: forgets models that are not here, and what these upstreams declared. */
+    void begin(Set<Upstream> gone) {
+        schedule.retain(polled);
+        signatures.forget(gone);
+        drift.retain(locations);
+    }
+
+    /** The metadata of models where they are. */
+    SharedLookups<ModelLocation, ModelMetadata> metadata() {
         return metadata;
     }
 
@@ -103,8 +116,7 @@ final class ModelMetadataCache {
 
     /** Polls the configured models that are due. */
     void tick() {
-        for (String name : locations.configured()) {
-            ModelRef model = ModelRef.of(name);
+        for (ModelLocation model : polled) {
             if (schedule.begin(model)) {
                 int before = changes;
                 describe(model, MAX_POLLED_SERVERS, background, found -> {
@@ -115,15 +127,12 @@ final class ModelMetadataCache {
                 });
             }
         }
-        signatures.due().forEach(this::describeForCalls);
+        signatures.due().stream().filter(locations::routes).map(locations::of).forEach(this::describeForCalls);
     }
 
     /** Calls need the metadata of a model: all of its servers are asked, unless that has just failed. */
-    private void describeForCalls(ModelRef model) {
-        boolean failed = metadata.known(model)
-                .filter(LookupResult.Failure.class::isInstance)
-                .isPresent();
-        if (!failed && locations.routes(model)) {
+    private void describeForCalls(ModelLocation model) {
+        if (metadata.known(model).filter(LookupResult.Failure.class::isInstance).isEmpty()) {
             metadata.lookUp(model, found -> describe(model, MAX_POLLED_SERVERS, background, found), found -> {});
         }
     }
@@ -131,33 +140,29 @@ final class ModelMetadataCache {
     /** Models of these upstreams were loaded or unloaded: what is being asked is outdated. */
     void outdated(Set<Upstream> upstreams) {
         changes++;
-        metadata.outdated();
         refresh(upstreams);
     }
 
     /** Polls the models of these upstreams now. */
     void refresh(Set<Upstream> upstreams) {
-        metadata.forgetAll();
+        metadata.outdated(model -> model.isOn(upstreams));
         signatures.forget(upstreams);
         changed.accept(upstreams);
-        for (String name : locations.configured()) {
-            ModelRef model = ModelRef.of(name);
-            if (locations.of(model).targets().stream().anyMatch(target -> upstreams.contains(target.upstream()))) {
-                schedule.pollNow(model);
-            }
-        }
+        polled.stream().filter(model -> model.isOn(upstreams)).forEach(schedule::pollNow);
         tick();
     }
 
-    void describe(ModelRef model, Consumer<LookupResult<ModelMetadata>> then) {
+    void describe(ModelLocation model, Consumer<LookupResult<ModelMetadata>> then) {
         metadata.lookUp(model, found -> describe(model, ServerRecords.MAX_SERVERS, onDemand, found), then);
     }
 
     private void describe(
-            ModelRef model, int maxServers, CatalogueRequests requests, Consumer<LookupResult<ModelMetadata>> found) {
-        ModelLocation location = locations.of(model);
+            ModelLocation location,
+            int maxServers,
+            CatalogueRequests requests,
+            Consumer<LookupResult<ModelMetadata>> found) {
         List<ServerModel> asked = servers.of(location, maxServers);
-        new DescriptionLookup(model, location, asked, asked.size() < maxServers, found).begin(requests);
+        new DescriptionLookup(location, asked, asked.size() < maxServers, found).begin(requests);
     }
 
     private static LookupResult<ModelMetadata> failure(List<OipException> failures) {
@@ -179,12 +184,11 @@ final class ModelMetadataCache {
         private final int before = changes;
 
         DescriptionLookup(
-                ModelRef model,
                 ModelLocation location,
                 List<ServerModel> asked,
                 boolean askedAll,
                 Consumer<LookupResult<ModelMetadata>> found) {
-            this.model = model;
+            this.model = location.requested();
             this.location = location;
             this.asked = asked;
             this.askedAll = askedAll;
@@ -236,7 +240,7 @@ final class ModelMetadataCache {
         }
 
         private boolean differs(ModelMetadata found) {
-            return metadata.known(model)
+            return metadata.known(location)
                     .filter(before -> before instanceof LookupResult.Value<ModelMetadata> value
                             && !value.value().equals(found))
                     .isPresent();
@@ -285,6 +289,11 @@ final class ModelMetadataCache {
                                 model,
                                 text(drift));
             }
+        }
+
+        /** Forgets models that calls cannot get to. */
+        void retain(ModelLocations locations) {
+            byModel.asMap().keySet().removeIf(model -> !locations.routes(ModelRef.of(model)));
         }
 
         private static String text(List<Drift> drift) {

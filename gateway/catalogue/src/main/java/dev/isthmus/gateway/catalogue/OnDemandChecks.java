@@ -95,6 +95,6 @@ final class OnDemandChecks {
 
     /** Drops all cached results, since models were loaded or unloaded. */
     void forgetAll() {
-        shared.outdated();
+        shared.outdated(servers -> true);
     }
 }

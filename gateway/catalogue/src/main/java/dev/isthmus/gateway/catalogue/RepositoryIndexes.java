@@ -46,8 +46,6 @@ final class RepositoryIndexes {
     private final Map<Upstream, Map<String, Set<String>>> renamed = new HashMap<>();
 
     private final ModelLocations locations;
-    /** Models that were discovered before, by upstreams without a listing yet. */
-    private final Map<String, Upstream> before;
     /** Clients that wait for servers in flight. */
     private final List<PendingIndex> waiters = new ArrayList<>();
 
@@ -55,7 +53,7 @@ final class RepositoryIndexes {
     /** The servers of the published index. */
     private List<ServerRecord> merged = List.of();
 
-    private volatile Published published;
+    private volatile Published published = new Published(RepositoryIndex.of(List.of()), Map.of(), Map.of());
 
     /**
      * What is read on any thread.
@@ -72,20 +70,16 @@ final class RepositoryIndexes {
      */
     private record PendingIndex(Predicate<ServerRecord> of, long since, Consumer<RepositoryIndex> then) {}
 
-    /** With the models that were discovered before. */
     RepositoryIndexes(
             ServerRecords records,
             ModelLocations locations,
-            Catalogue.Settings settings,
+            Set<Upstream> discovering,
             CatalogueRequests requests,
             LongSupplier nanoTime,
             RandomGenerator random) {
         this.records = records;
         this.locations = locations;
-        this.discovering = settings.discovering();
-        this.before = new HashMap<>(settings.discovered());
-        before.values().retainAll(discovering);
-        this.published = new Published(RepositoryIndex.of(List.of()), Map.copyOf(before), Map.of());
+        this.discovering = discovering;
         this.requests = requests;
         this.nanoTime = nanoTime;
         this.schedule = new PollSchedule<>(POLL_INTERVAL, nanoTime, random);
@@ -238,8 +232,7 @@ final class RepositoryIndexes {
             stale = false;
             merged = servers;
             List<IndexListing> listings = new ArrayList<>();
-            before.values().removeIf(listed(servers)::contains);
-            Map<String, Upstream> discovered = new HashMap<>(before);
+            Map<String, Upstream> discovered = new HashMap<>();
             for (ServerRecord server : servers) {
                 if (discovering.contains(server.upstream)) {
                     server.names.forEach(name -> discovered.putIfAbsent(name, server.upstream));
@@ -266,14 +259,6 @@ final class RepositoryIndexes {
             }
         }
         return ready;
-    }
-
-    /** The upstreams that have listed their models. */
-    private static Set<Upstream> listed(List<ServerRecord> servers) {
-        return servers.stream()
-                .filter(server -> server.listing instanceof IndexListing.ListedModels)
-                .map(server -> server.upstream)
-                .collect(Collectors.toSet());
     }
 
     /** The models that calls can get to there, under the names that clients use for them. */

@@ -35,6 +35,17 @@ final class ServerRecord {
         this.member = member;
     }
 
+    /** A copy, of which another catalogue makes its own. */
+    ServerRecord(ServerRecord known) {
+        this(known.upstream, known.member);
+        metadata = known.metadata;
+        wasReady = known.wasReady;
+        listing = known.listing;
+        listedNanos = known.listedNanos;
+        requestedNanos = known.requestedNanos;
+        names = known.names;
+    }
+
     Upstream server() {
         return member.server();
     }

@@ -18,6 +18,8 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The servers of all upstreams. Used on the catalogue's loop, except for {@link #members}. */
@@ -29,15 +31,21 @@ final class ServerRecords {
     /** By upstream: the models configured by name, under their names there. */
     private final Map<Upstream, Set<ModelRef>> models = new HashMap<>();
 
-    private Map<Upstream, ServerRecord> byServer = new LinkedHashMap<>();
+    private Map<Upstream, ServerRecord> byServer;
     private Map<Upstream, List<ServerRecord>> byUpstream = Map.of();
 
     /** A server and the model's name there. */
     record ServerModel(ServerRecord record, ModelRef model, ServerId source) {}
 
-    /** @param upstreams in order of precedence if servers disagree */
-    ServerRecords(List<Upstream> upstreams, ModelLocations locations) {
+    /**
+     * The records of all servers.
+     *
+     * @param upstreams in order of precedence if servers disagree
+     * @param known of some servers, from another configuration; used from now on by these records only
+     */
+    ServerRecords(List<Upstream> upstreams, ModelLocations locations, Map<Upstream, ServerRecord> known) {
         this.upstreams = List.copyOf(upstreams);
+        this.byServer = known;
         for (String name : locations.configured()) {
             for (Target target : locations.of(ModelRef.of(name)).targets()) {
                 models.computeIfAbsent(target.upstream(), upstream -> new LinkedHashSet<>())
@@ -45,6 +53,11 @@ final class ServerRecords {
             }
         }
         refresh();
+    }
+
+    /** What is known of each server, for another configuration. */
+    Map<Upstream, ServerRecord> copies() {
+        return all().stream().collect(Collectors.toMap(ServerRecord::server, ServerRecord::new));
     }
 
     /** The servers of an upstream, on any thread. */
@@ -109,14 +122,9 @@ final class ServerRecords {
     }
 
     List<Set<String>> extensions() {
-        List<Set<String>> known = new ArrayList<>();
-        for (ServerRecord record : byServer.values()) {
-            Set<String> extensions = record.extensions();
-            if (extensions != null) {
-                known.add(extensions);
-            }
-        }
-        return known;
+        return all().stream()
+                .flatMap(record -> Stream.ofNullable(record.extensions()))
+                .toList();
     }
 
     /**

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * Look-ups that are shared by concurrent callers, and whose results are cached. Cached results can be read on any
@@ -93,14 +94,9 @@ final class SharedLookups<K, V> {
         }
     }
 
-    /** What was asked before has changed: look-ups in progress are neither joined nor cached. On the loop. */
-    void outdated() {
-        inFlight.clear();
-        forgetAll();
-    }
-
-    /** Drops all cached results. */
-    void forgetAll() {
-        known.invalidateAll();
+    /** What was asked of some has changed: drops their results, and look-ups in progress are neither joined nor cached. On the loop. */
+    void outdated(Predicate<K> which) {
+        inFlight.keySet().removeIf(which);
+        known.asMap().keySet().removeIf(which);
     }
 }

@@ -44,7 +44,7 @@ class SharedLookupsTest {
     @Test
     void lookUpFromBeforeAChange_isNeitherJoinedNorKept() {
         shared.lookUp("a", searches::add, results::add);
-        shared.outdated();
+        shared.outdated("a"::equals);
         shared.lookUp("a", searches::add, results::add);
         assertThat(searches).hasSize(2);
         searches.getFirst().accept(new LookupResult.Value<>(1, Duration.ofSeconds(2)));
@@ -52,6 +52,20 @@ class SharedLookupsTest {
         searches.getLast().accept(seven());
         assertThat(shared.known("a")).contains(seven());
         assertThat(results).containsExactly(new LookupResult.Value<>(1, Duration.ofSeconds(2)), seven());
+    }
+
+    @Test
+    void changeOfOne_leavesTheOthers() {
+        for (String each : List.of("a", "b", "c")) {
+            shared.lookUp(each, searches::add, results::add);
+        }
+        searches.getFirst().accept(seven());
+        searches.getLast().accept(seven());
+        shared.outdated("a"::equals);
+        assertThat(shared.known("a")).isEmpty();
+        assertThat(shared.known("c")).contains(seven());
+        shared.lookUp("b", searches::add, results::add);
+        assertThat(searches).hasSize(3);
     }
 
     @Test

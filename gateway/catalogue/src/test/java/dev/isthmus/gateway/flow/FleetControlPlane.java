@@ -34,17 +34,10 @@ final class FleetControlPlane implements ControlPlane {
                 new Catalogue.Settings(
                         new ServerMetadata("isthmus", "0", List.of("binary_tensor_data")),
                         config.health().serverReady(),
-                        false,
-                        discovering(data),
-                        Map.of()),
-                new Catalogue.CatalogueResources(
-                        shared.loop(),
-                        shared.allocator(),
-                        shared.nanoTime(),
-                        shared.random(),
-                        shared.meters(),
-                        data.gateway()),
-                ManageCall.INDEX);
+                        discovering(data)),
+                new Catalogue.CatalogueResources(shared.loop(), shared, data.gateway()),
+                ManageCall.INDEX,
+                null);
         fleet = new FleetService(
                 locations,
                 catalogue,

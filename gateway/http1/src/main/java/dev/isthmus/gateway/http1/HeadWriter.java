@@ -9,7 +9,8 @@ import java.util.function.Consumer;
 
 /**
  * Writes the head of a message, and a small body behind it. What could begin another field, or another message, is
- * never written: a name that is not a token, a value with control characters.
+ * never written: a name that is not a token, a value with control characters. Each thread has one: a head is written from
+ * its beginning to its end before the next one begins.
  */
 public final class HeadWriter {
     private static final byte[] END = {OctetClasses.CR, OctetClasses.LF};
@@ -17,19 +18,29 @@ public final class HeadWriter {
     /** Larger bodies are not copied, in bytes. */
     private static final int MAX_COPIED = 4 * 1024;
 
+    private static final ThreadLocal<HeadWriter> WRITERS = ThreadLocal.withInitial(HeadWriter::new);
+
     private byte[] bytes = new byte[CAPACITY];
     private int length;
 
     private HeadWriter() {}
 
     /** A head that begins with this line, which is written as it is, with its end. */
-    public HeadWriter(byte[] startLine) {
-        append(startLine);
+    public static HeadWriter of(byte[] startLine) {
+        HeadWriter head = begin();
+        head.append(startLine);
+        return head;
+    }
+
+    private static HeadWriter begin() {
+        HeadWriter head = WRITERS.get();
+        head.length = 0;
+        return head;
     }
 
     /** The head of a request. */
     public static HeadWriter request(String method, String target) {
-        HeadWriter head = new HeadWriter();
+        HeadWriter head = begin();
         head.append(method);
         head.append(" ");
         for (int i = 0; i < target.length(); i++) {
@@ -97,7 +108,7 @@ public final class HeadWriter {
 
     /** A copy of the head. */
     public ByteBuf end(ByteBufAllocator allocator) {
-        return buffer(allocator, 0);
+        return end(allocator, Unpooled.EMPTY_BUFFER);
     }
 
     /**
@@ -106,15 +117,12 @@ public final class HeadWriter {
      * @param body borrowed
      */
     public ByteBuf end(ByteBufAllocator allocator, ByteBuf body) {
+        append(END);
         int more = body.readableBytes();
-        return buffer(allocator, more).writeBytes(body, body.readerIndex(), more);
-    }
-
-    private ByteBuf buffer(ByteBufAllocator allocator, int more) {
-        return allocator
-                .directBuffer(length + END.length + more)
-                .writeBytes(bytes, 0, length)
-                .writeBytes(END);
+        ensure(more);
+        body.getBytes(body.readerIndex(), bytes, length, more);
+        length += more;
+        return allocator.directBuffer(length).writeBytes(bytes, 0, length);
     }
 
     private void append(byte[] text) {

@@ -35,13 +35,20 @@ class WritersTest {
 
     @Test
     void response_isWritten() {
-        HeadWriter head = new HeadWriter("HTTP/1.1 200 OK\r\n".getBytes(StandardCharsets.US_ASCII))
+        HeadWriter head = HeadWriter.of("HTTP/1.1 200 OK\r\n".getBytes(StandardCharsets.US_ASCII))
                 .chunked()
                 .field("x", "\te\u00e4\u20ac")
                 .close();
         assertThat(text(head.end(ALLOCATOR)))
                 .isEqualTo(
                         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nx: \te\u00e4?\r\nconnection: close\r\n\r\n");
+    }
+
+    /** A thread writes all heads to the same memory. */
+    @Test
+    void head_hasNothingOfOneThatWasNotEnded() {
+        HeadWriter.request("POST", "/other").field("x", "y".repeat(400));
+        assertThat(text(HeadWriter.request("GET", "/").end(ALLOCATOR))).isEqualTo("GET / HTTP/1.1\r\n\r\n");
     }
 
     @Test

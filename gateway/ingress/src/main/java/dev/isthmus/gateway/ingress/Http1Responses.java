@@ -107,7 +107,7 @@ final class Http1Responses {
     }
 
     private static HeadWriter head(RestResponse response, Persistence persistence, boolean chunked) {
-        HeadWriter head = new HeadWriter(response.status() == 200 ? OK : statusLine(response.status()));
+        HeadWriter head = HeadWriter.of(response.status() == 200 ? OK : statusLine(response.status()));
         if (chunked) {
             head.chunked();
         }

@@ -47,7 +47,6 @@ final class RestCall implements Subscription {
 
     /** @param maxBytes of a response that is buffered */
     RestCall(
-            RestConnectionPool pool,
             RestRequestSpec request,
             RestResponseHandler handler,
             long maxBytes,
@@ -55,13 +54,13 @@ final class RestCall implements Subscription {
             UpstreamFailures failures,
             HeaderAllowList returnedHeaders,
             MemoryBudget.MemoryReservation memory) {
-        this.pool = pool;
+        this.pool = request.pool();
         this.request = request;
         this.handler = handler;
         this.reply = reply;
         this.failures = failures;
         this.returnedHeaders = returnedHeaders;
-        this.response = new ResponseCollector(failures, maxBytes, memory, this);
+        this.response = new ResponseCollector(maxBytes, memory);
     }
 
     /** @param timeoutNanos {@link Long#MAX_VALUE} for none */
@@ -318,14 +317,13 @@ final class RestCall implements Subscription {
     }
 
     /** Assembles one response from its parts, copying only small parts. */
-    private static final class ResponseCollector {
+    private final class ResponseCollector {
         /** More interim responses serve no purpose and would only use up the deadline. */
         private static final int MAX_INTERIM = 32;
 
         /** Larger bodies may be forwarded in parts, in bytes. */
         private static final int LARGE = 64 << 10;
 
-        private final UpstreamFailures failures;
         private final long maxBytes;
         private final MemoryBudget.MemoryReservation memory;
         private @Nullable Http1Response head;
@@ -336,21 +334,12 @@ final class RestCall implements Subscription {
 
         private boolean informational;
         private int interim;
-        private final RestCall call;
         private @Nullable PartReader parts;
         /** Whether the call was asked to forward the body. */
         private boolean passOffered;
 
-        /**
-         * An empty response.
-         *
-         * @param memory reserves memory for the buffered body
-         * @param call selects the receiver of a body in parts
-         */
-        ResponseCollector(
-                UpstreamFailures failures, long maxBytes, MemoryBudget.MemoryReservation memory, RestCall call) {
-            this.failures = failures;
-            this.call = call;
+        /** @param memory reserves memory for the buffered body */
+        ResponseCollector(long maxBytes, MemoryBudget.MemoryReservation memory) {
             this.maxBytes = maxBytes;
             this.memory = memory;
         }
@@ -374,7 +363,7 @@ final class RestCall implements Subscription {
                 return;
             }
             head = response;
-            parts = call.parts(response);
+            parts = RestCall.this.parts(response);
             long announced = response.contentLength();
             if (parts == null && announced > maxBytes) {
                 throw failures.responseTooLarge(maxBytes, announced);
@@ -433,7 +422,7 @@ final class RestCall implements Subscription {
             long announced = response.contentLength();
             if (!passOffered && Math.max(announced, length) > LARGE) {
                 passOffered = true;
-                parts = call.passed(response, announced);
+                parts = passed(response, announced);
                 if (parts != null) {
                     parts.part(takeBody());
                 } else {

@@ -90,7 +90,7 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
         exchange = next;
         exchanges++;
         written = false;
-        request.write(channel, pool.authority()).addListener(future -> written((ChannelFuture) future));
+        request.write(channel).addListener(future -> written((ChannelFuture) future));
     }
 
     private void written(ChannelFuture future) {

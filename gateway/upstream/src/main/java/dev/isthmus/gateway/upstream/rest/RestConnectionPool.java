@@ -61,8 +61,8 @@ final class RestConnectionPool {
         this.idle = new UnusedConnections(loop, limits.idle().toNanos());
     }
 
-    String authority() {
-        return settings.authority();
+    UpstreamSettings settings() {
+        return settings;
     }
 
     long nanoTime() {

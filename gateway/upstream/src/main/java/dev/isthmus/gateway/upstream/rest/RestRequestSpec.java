@@ -14,110 +14,104 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
-import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A request that can be written more than once. Owns one reference to its body until {@link #release()}. */
+/** A request that can be written more than once. Owns its buffers until {@link #release()}. */
 @SuppressWarnings("FutureReturnValueIgnored") // a failed write closes the connection, which is handled
 final class RestRequestSpec {
     /** Above the kernel's limit of 1,024 buffers per write Netty copies them into one. */
     private static final int MAX_BUFFERS_PER_WRITE = 512;
 
-    private static final String GET = "GET";
     private static final String JSON = "application/json";
     private static final String CONTENT_TYPE = "content-type";
     private static final String JSON_LENGTH = HeaderAllowList.JSON_LENGTH.toString();
     private static final String TIMEOUT = HeaderAllowList.TIMEOUT.toString();
 
     /** Hop-by-hop headers, and headers that would let the server answer in an unsupported format. */
-    private static final Set<String> NOT_FORWARDED = Set.of(
-            "connection",
-            "transfer-encoding",
-            "content-length",
-            CONTENT_TYPE,
-            "content-encoding",
-            "accept",
-            "accept-encoding",
-            "expect",
-            "host",
-            "te",
-            "upgrade",
-            JSON_LENGTH);
+    private static final Set<String> NOT_FORWARDED = Set.of(("connection transfer-encoding content-length content-type"
+                    + " content-encoding accept accept-encoding expect host te upgrade " + JSON_LENGTH + ' ' + TIMEOUT)
+            .split(" "));
 
-    private final HeadWriter head;
+    private final RestConnectionPool pool;
     private final boolean safe;
+    /** With the body, if that is small. */
+    private final ByteBuf head;
+    /** Empty if the head has it. */
     private final ByteBuf body;
-    private @Nullable String timeout;
-    /** Whether the head is complete. */
-    private boolean addressed;
 
     private boolean released;
 
-    private RestRequestSpec(String method, String path, Call call, ByteBuf body) {
-        this.head = HeadWriter.request(method, path);
-        this.safe = method.equals(GET);
-        this.body = body;
+    /**
+     * A request.
+     *
+     * @param type of the body; null for a request without one
+     * @param body taken, unless this throws
+     * @throws OipException if a header cannot be sent, or for lack of memory
+     */
+    private RestRequestSpec(
+            RestConnectionPool pool, String path, Call call, @Nullable String type, ByteBuf body, long jsonLength) {
+        this.pool = pool;
+        this.safe = type == null;
+        boolean copied = HeadWriter.copies(body.readableBytes());
         try {
-            call.headers().forEach(this::forward);
+            HeadWriter fields = HeadWriter.request(safe ? "GET" : "POST", path);
+            fields.field("host", pool.settings().authority());
+            for (Map.Entry<String, String> each : call.headers().entrySet()) {
+                if (!NOT_FORWARDED.contains(each.getKey())) {
+                    fields.field(each.getKey(), each.getValue());
+                }
+            }
             AsciiString id = call.context().sentId();
             if (id != null) {
-                head.field(HeaderAllowList.REQUEST_ID, id.toString());
+                fields.field(HeaderAllowList.REQUEST_ID, id.toString());
             }
+            if (call.hasDeadline()) {
+                long millis = TimeUnit.NANOSECONDS.toMillis(pool.settings().nanosLeft(call));
+                fields.field(TIMEOUT, Long.toString(Math.max(1, millis)));
+            }
+            if (type == null) {
+                fields.field("accept", JSON);
+            } else {
+                fields.contentLength(body.readableBytes()).field(CONTENT_TYPE, type);
+            }
+            if (jsonLength != RestBody.ALL_JSON) {
+                fields.field(JSON_LENGTH, Long.toString(jsonLength));
+            }
+            this.head = copied ? fields.end(call.allocator(), body) : fields.end(call.allocator());
         } catch (IllegalArgumentException e) {
             throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be forwarded", e);
+        } catch (OutOfMemoryError e) {
+            // Out of direct memory.
+            throw new OipException(ErrorCode.OVERLOADED, "out of memory for the request", e);
+        }
+        this.body = copied ? Unpooled.EMPTY_BUFFER : body;
+        if (copied) {
+            body.release();
         }
     }
 
-    private void forward(String field, String value) {
-        String name = field.toLowerCase(Locale.ROOT);
-        if (name.equals(TIMEOUT)) {
-            timeout = value;
-        } else if (!NOT_FORWARDED.contains(name)) {
-            head.field(name, value);
-        }
+    /** A request without a body; this throws as the constructor does. */
+    static RestRequestSpec get(RestConnectionPool pool, String path, Call call) {
+        return new RestRequestSpec(pool, path, call, null, Unpooled.EMPTY_BUFFER, RestBody.ALL_JSON);
     }
 
-    /**
-     * A request without a body.
-     *
-     * @throws OipException if a header cannot be sent
-     */
-    static RestRequestSpec get(String path, Call call) {
-        RestRequestSpec request = new RestRequestSpec(GET, path, call, Unpooled.EMPTY_BUFFER);
-        request.head.field("accept", JSON);
-        return request;
+    /** An inference request; its body is taken, unless this throws as the constructor does. */
+    static RestRequestSpec infer(RestConnectionPool pool, String path, Call call, RestBody body) {
+        String type = body.binary() ? "application/octet-stream" : JSON;
+        return new RestRequestSpec(pool, path, call, type, body.content(), body.jsonLength());
     }
 
-    /**
-     * An inference request.
-     *
-     * @param body taken, unless this throws
-     * @throws OipException if a header cannot be sent
-     */
-    static RestRequestSpec infer(String path, Call call, RestBody body) {
-        RestRequestSpec request = post(path, call, body.content(), body.binary() ? "application/octet-stream" : JSON);
-        if (body.binary()) {
-            request.head.field(JSON_LENGTH, Long.toString(body.jsonLength()));
-        }
-        return request;
+    /** A request with a JSON document; its body is taken, unless this throws as the constructor does. */
+    static RestRequestSpec json(RestConnectionPool pool, String path, Call call, ByteBuf body) {
+        return new RestRequestSpec(pool, path, call, JSON, body, RestBody.ALL_JSON);
     }
 
-    /**
-     * A request with a JSON document.
-     *
-     * @param body taken, unless this throws
-     * @throws OipException if a header cannot be sent
-     */
-    static RestRequestSpec json(String path, Call call, ByteBuf body) {
-        return post(path, call, body, JSON);
-    }
-
-    private static RestRequestSpec post(String path, Call call, ByteBuf body, String type) {
-        RestRequestSpec request = new RestRequestSpec("POST", path, call, body);
-        request.head.contentLength(body.readableBytes()).field(CONTENT_TYPE, type);
-        return request;
+    /** The connections to its server. */
+    RestConnectionPool pool() {
+        return pool;
     }
 
     /** Whether the request's method is safe (RFC 9110, section 9.2.1). */
@@ -125,33 +119,13 @@ final class RestRequestSpec {
         return safe;
     }
 
-    /** Adds the timeout header. */
-    RestRequestSpec withTimeout(long nanos) {
-        timeout = Long.toString(Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
-        return this;
-    }
-
     /**
      * Writes and flushes the request, a small one after the event loop has read all sockets that had something: a server
      * that waits for several is woken once. The caller handles the result.
      */
-    ChannelFuture write(Channel channel, String authority) {
-        if (!addressed) {
-            addressed = true;
-            head.field("host", authority);
-            if (timeout != null) {
-                head.field(TIMEOUT, timeout);
-            }
-        }
-        boolean copied = HeadWriter.copies(body.readableBytes());
-        ByteBuf first;
-        try {
-            first = copied ? head.end(channel.alloc(), body) : head.end(channel.alloc());
-        } catch (OutOfMemoryError e) {
-            // Out of direct memory: a failed write closes the connection.
-            return channel.newFailedFuture(e);
-        }
-        if (copied) {
+    ChannelFuture write(Channel channel) {
+        ByteBuf first = head.retainedDuplicate();
+        if (!body.isReadable()) {
             ChannelFuture written = channel.write(first);
             channel.eventLoop().execute(channel::flush);
             return written;
@@ -177,10 +151,11 @@ final class RestRequestSpec {
         return channel.writeAndFlush(Unpooled.EMPTY_BUFFER);
     }
 
-    /** Releases the body; writes in progress hold their own references. Idempotent. */
+    /** Releases it; writes in progress hold their own references. Idempotent. */
     void release() {
         if (!released) {
             released = true;
+            head.release();
             body.release();
         }
     }

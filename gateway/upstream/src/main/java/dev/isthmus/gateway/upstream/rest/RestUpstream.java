@@ -112,7 +112,8 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
                         reply);
             case UpstreamRequest.ModelMetadataRequest(ModelRef model) ->
                 metadata(call, path(model, ""), (status, _, body) -> responses.modelMetadata(status, body), reply);
-            case UpstreamRequest.ModelNamesRequest _ -> document(call, RestRequestSpec.get("/v2/models", call), reply);
+            case UpstreamRequest.ModelNamesRequest _ ->
+                document(call, RestRequestSpec.get(pool(call.loop()), "/v2/models", call), reply);
             case UpstreamRequest.InferenceInParts _ -> throw unsupported("does not support requests in parts");
         };
     }
@@ -138,7 +139,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
                             null);
         }
         String path = path(infer.model(), (events ? ModelAction.INFER_STREAM : ModelAction.INFER).suffix());
-        RestRequestSpec request = RestRequestSpec.infer(path, call, rest.body());
+        RestRequestSpec request = RestRequestSpec.infer(pool(call.loop()), path, call, rest.body());
         ExpectedOrigin origin =
                 ExpectedOrigin.of(capabilities().dialect(), infer.model().name(), infer.id());
         RestResponseHandler inference = new InferenceReader(responses, origin);
@@ -150,7 +151,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         RestResponseHandler document = (status, _, body) -> responses.generated(status, body);
         RestResponseHandler reader = events ? new EventStreamReader(call, document, null) : document;
         String path = path(generate.model(), (events ? ModelAction.GENERATE_STREAM : ModelAction.GENERATE).suffix());
-        RestRequestSpec request = RestRequestSpec.json(path, call, generate.body());
+        RestRequestSpec request = RestRequestSpec.json(pool(call.loop()), path, call, generate.body());
         return exchange(call, request, reader, settings().maxMessageBytes(), reply);
     }
 
@@ -158,13 +159,13 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         Operation.Manage operation = manage.operation();
         String path = operation.extension().path(operation.model(), operation.resource(), ModelPath::segment);
         if (operation.change() && manage.body().isReadable()) {
-            return document(call, RestRequestSpec.json(path, call, manage.body()), reply);
+            return document(call, RestRequestSpec.json(pool(call.loop()), path, call, manage.body()), reply);
         }
         RestCall exchange = document(
                 call,
                 operation.change()
-                        ? RestRequestSpec.json(path, call, EMPTY_OBJECT.duplicate())
-                        : RestRequestSpec.get(path, call),
+                        ? RestRequestSpec.json(pool(call.loop()), path, call, EMPTY_OBJECT.duplicate())
+                        : RestRequestSpec.get(pool(call.loop()), path, call),
                 reply);
         manage.release();
         return exchange;
@@ -172,7 +173,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
 
     /** KServe's server rejects every path with a version. */
     private String path(ModelRef model, String action) {
-        return ModelPath.of(capabilities().dialect().versions() ? model : ModelRef.of(model.name())) + action;
+        return ModelPath.of(capabilities().dialect().versions() ? model : ModelRef.of(model.name()), action);
     }
 
     /** Reads server-sent events, raw or each as a response; any other response as a whole. */
@@ -213,7 +214,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
     }
 
     private RestCall metadata(Call call, String path, RestResponseHandler reader, Reply reply) {
-        RestRequestSpec request = RestRequestSpec.get(path, call);
+        RestRequestSpec request = RestRequestSpec.get(pool(call.loop()), path, call);
         return exchange(call, request, reader, settings().maxMetadataBytes(), reply);
     }
 
@@ -225,12 +226,8 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
     /** The request is taken, unless this throws. */
     private RestCall exchange(
             Call call, RestRequestSpec request, RestResponseHandler reader, long maxBytes, Reply reply) {
-        RestConnectionPool pool = pool(call.loop());
-        if (call.hasDeadline()) {
-            request.withTimeout(settings().nanosLeft(call));
-        }
         return new RestCall(
-                pool, request, reader, maxBytes, reply, failures(), settings().returnedHeaders(), call.memory());
+                request, reader, maxBytes, reply, failures(), settings().returnedHeaders(), call.memory());
     }
 
     /** Paths of the protocol, built from parsed names and never from a client's path. */
@@ -240,17 +237,13 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         private ModelPath() {}
 
         /**
-         * The path of a model or one of its versions.
+         * The path of a model or one of its versions, and of what is done with it.
          *
          * @throws OipException for a name that is not a valid path segment
          */
-        static String of(ModelRef model) {
-            StringBuilder path = new StringBuilder("/v2/models/");
-            append(path, "model name", model.name());
-            if (!model.version().isEmpty()) {
-                append(path.append("/versions/"), "model version", model.version());
-            }
-            return path.toString();
+        static String of(ModelRef model, String action) {
+            String version = model.version().isEmpty() ? "" : "/versions/" + segment("model version", model.version());
+            return "/v2/models/" + segment("model name", model.name()) + version + action;
         }
 
         /**
@@ -259,24 +252,28 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
          * @throws OipException for a name that is not a valid path segment
          */
         static String segment(String what, String name) {
-            StringBuilder path = new StringBuilder();
-            append(path, what, name);
-            return path.toString();
+            NameGrammar.check(what, name);
+            boolean plain = true;
+            for (int i = 0; i < name.length(); i++) {
+                plain &= unreserved(name.charAt(i));
+            }
+            return plain ? name : encoded(name);
         }
 
-        private static void append(StringBuilder path, String what, String segment) {
-            NameGrammar.check(what, segment);
-            for (byte octet : segment.getBytes(StandardCharsets.UTF_8)) {
+        private static String encoded(String name) {
+            StringBuilder segment = new StringBuilder();
+            for (byte octet : name.getBytes(StandardCharsets.UTF_8)) {
                 if (unreserved(octet)) {
-                    path.append((char) octet);
+                    segment.append((char) octet);
                 } else {
-                    path.append('%').append(HEX.charAt((octet >> 4) & 15)).append(HEX.charAt(octet & 15));
+                    segment.append('%').append(HEX.charAt((octet >> 4) & 15)).append(HEX.charAt(octet & 15));
                 }
             }
+            return segment.toString();
         }
 
         /** RFC 3986, section 2.3. */
-        private static boolean unreserved(byte octet) {
+        private static boolean unreserved(int octet) {
             return (octet >= 'a' && octet <= 'z')
                     || (octet >= 'A' && octet <= 'Z')
                     || (octet >= '0' && octet <= '9')

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.http1;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -118,38 +119,14 @@ public final class FieldSection {
 
     /** Strings of frequent field names, so that reading one does not allocate. */
     static final class FieldNames {
-        static final String[] FREQUENT = {
-            "accept",
-            "accept-encoding",
-            "authorization",
-            "baggage",
-            "connection",
-            "content-encoding",
-            "content-length",
-            "content-type",
-            "cookie",
-            "date",
-            "expect",
-            "forwarded",
-            "grpc-timeout",
-            "host",
-            "inference-header-content-length",
-            "isthmus-hops",
-            "origin",
-            "server",
-            "te",
-            "traceparent",
-            "tracestate",
-            "transfer-encoding",
-            "user-agent",
-            "via",
-            "x-api-key",
-            "x-forwarded-for",
-            "x-forwarded-host",
-            "x-forwarded-proto",
-            "x-request-id",
-            "x-request-timeout-ms"
-        };
+        static final String[] FREQUENT = Arrays.stream(("accept accept-encoding authorization baggage connection"
+                                + " content-encoding content-length content-type cookie date expect forwarded"
+                                + " grpc-timeout host inference-header-content-length isthmus-hops origin server te"
+                                + " traceparent tracestate transfer-encoding user-agent via x-api-key x-forwarded-for"
+                                + " x-forwarded-host x-forwarded-proto x-request-id x-request-timeout-ms")
+                        .split(" "))
+                .map(String::intern)
+                .toArray(String[]::new);
 
         /** A power of two, so large that the names have a place each. */
         private static final int SIZE = 256;

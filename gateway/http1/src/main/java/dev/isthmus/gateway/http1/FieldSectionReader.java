@@ -18,7 +18,7 @@ final class FieldSectionReader {
     private static final int FIRST_FIELDS = 8;
 
     private final HeadLimits limits;
-    private final StartLine startLine;
+    private final Http1Parser parser;
     private byte[] bytes = NO_BYTES;
     private int[] positions = NO_POSITIONS;
     private int fields;
@@ -30,21 +30,10 @@ final class FieldSectionReader {
     private int fieldBytes;
     private boolean inFields;
 
-    /** Reads the first line of a head. */
-    @FunctionalInterface
-    interface StartLine {
-        /**
-         * Reads the line.
-         *
-         * @return whether to read on
-         * @throws OipException if it is malformed
-         */
-        boolean read(byte[] line, int from, int to);
-    }
-
-    FieldSectionReader(HeadLimits limits, StartLine startLine) {
+    /** @param parser reads the first line of a head */
+    FieldSectionReader(HeadLimits limits, Http1Parser parser) {
         this.limits = limits;
-        this.startLine = startLine;
+        this.parser = parser;
     }
 
     /** The memory that it takes, in bytes. */
@@ -52,9 +41,15 @@ final class FieldSectionReader {
         return bytes.length + positions.length * Integer.BYTES;
     }
 
-    /** Trailers follow, which have no start line. */
+    /** Trailers follow, which have no start line; what was read before stays valid. */
     void expectFields() {
         inFields = true;
+        drop();
+    }
+
+    private void drop() {
+        bytes = NO_BYTES;
+        positions = NO_POSITIONS;
     }
 
     /**
@@ -77,11 +72,16 @@ final class FieldSectionReader {
         return false;
     }
 
-    /** The fields that were read; another section can be read. */
-    FieldSection take() {
+    /**
+     * The fields that were read; another section can be read.
+     *
+     * @param reused whether they are valid only until its first bytes are read
+     */
+    FieldSection take(boolean reused) {
         FieldSection taken = new FieldSection(bytes, positions, fields);
-        bytes = NO_BYTES;
-        positions = NO_POSITIONS;
+        if (!reused || bytes.length > MAX_FIRST) {
+            drop();
+        }
         fields = 0;
         length = 0;
         scanned = 0;
@@ -133,7 +133,7 @@ final class FieldSectionReader {
         if (to - from > limits.maxLine()) {
             throw limits.lineTooLong();
         }
-        return startLine.read(bytes, from, to);
+        return parser.readStartLine(bytes, from, to);
     }
 
     private void field(int from, int to) {

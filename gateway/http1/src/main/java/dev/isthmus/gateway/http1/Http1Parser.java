@@ -14,26 +14,11 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract sealed class Http1Parser permits RequestParser, ResponseParser {
     /** Fields not allowed in trailers: framing, routing, authentication, and how to read the body (RFC 9110, 6.5.1). */
-    private static final Set<String> NO_TRAILERS = Set.of(
-            "content-length",
-            "transfer-encoding",
-            "trailer",
-            "host",
-            "connection",
-            "keep-alive",
-            "upgrade",
-            "te",
-            "expect",
-            "authorization",
-            "proxy-authorization",
-            "cookie",
-            "cache-control",
-            "max-forwards",
-            "range",
-            "content-encoding",
-            "content-type",
-            "content-range",
-            "inference-header-content-length");
+    private static final Set<String> NO_TRAILERS = Set.of(("content-length transfer-encoding trailer host connection"
+                    + " keep-alive upgrade te expect authorization proxy-authorization cookie cache-control"
+                    + " max-forwards range content-encoding content-type content-range"
+                    + " inference-header-content-length")
+            .split(" "));
 
     private static final String CONTENT_LENGTH = "content-length";
     private static final String TRANSFER_ENCODING = "transfer-encoding";
@@ -86,7 +71,7 @@ public abstract sealed class Http1Parser permits RequestParser, ResponseParser {
 
     /** @param maxPart of a body that is read at once, in bytes */
     Http1Parser(HeadLimits limits, int maxPart) {
-        this.section = new FieldSectionReader(limits, this::readStartLine);
+        this.section = new FieldSectionReader(limits, this);
         this.maxPart = maxPart;
     }
 
@@ -97,7 +82,8 @@ public abstract sealed class Http1Parser permits RequestParser, ResponseParser {
      */
     abstract boolean startLine(byte[] line, int from, int to);
 
-    private boolean readStartLine(byte[] line, int from, int to) {
+    /** Reads the first line of a head as {@link #startLine}, and keeps what it returns. */
+    final boolean readStartLine(byte[] line, int from, int to) {
         foreign = !startLine(line, from, to);
         return !foreign;
     }
@@ -145,7 +131,7 @@ public abstract sealed class Http1Parser permits RequestParser, ResponseParser {
                 case CHUNK_LF -> chunkEnd(in.readByte(), OctetClasses.LF, ParserState.CHUNK_SIZE);
                 case TRAILERS -> {
                     if (section.read(in)) {
-                        checkTrailers(section.take());
+                        checkTrailers(section.take(false));
                         end();
                         return ParserEvent.END;
                     }
@@ -158,7 +144,7 @@ public abstract sealed class Http1Parser permits RequestParser, ResponseParser {
 
     private ParserEvent head() {
         head = section.held();
-        FieldSection fields = section.take();
+        FieldSection fields = section.take(this instanceof ResponseParser);
         if (foreign) {
             fail();
             return ParserEvent.FOREIGN;
@@ -199,7 +185,7 @@ public abstract sealed class Http1Parser permits RequestParser, ResponseParser {
 
     private void fail() {
         state = ParserState.FAILED;
-        section.take();
+        section.take(false);
         head = 0;
     }
 

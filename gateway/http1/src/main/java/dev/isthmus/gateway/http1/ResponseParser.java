@@ -24,7 +24,7 @@ public final class ResponseParser extends Http1Parser {
         super(limits, maxPart);
     }
 
-    /** The head that was read last. */
+    /** The head that was read last; its fields are valid until the next one begins. */
     public Http1Response response() {
         return requireNonNull(response);
     }

@@ -208,6 +208,27 @@ class ResponseParserTest {
         check(head + "x".repeat(256) + "~a~0~~" + NEXT, "200!");
     }
 
+    /** The memory of a head is that of the next one, but not of the chunks and trailers behind it. */
+    @Test
+    void head_isValidUntilTheNextOne() {
+        ResponseParser parser = new ResponseParser(LIMITS, 1 << 20);
+        ByteBuf in = Unpooled.wrappedBuffer(MessageTexts.bytes(
+                "HTTP/1.1 200 OK~Transfer-Encoding: chunked~X: first~~1~a~0~Y: trailer of it~~" + NEXT));
+        assertThat(parser.next(in)).isEqualTo(Http1Parser.ParserEvent.HEAD);
+        FieldSection head = parser.response().fields();
+        assertThat(parser.next(in)).isEqualTo(Http1Parser.ParserEvent.CONTENT);
+        parser.content().release();
+        assertThat(parser.next(in)).isEqualTo(Http1Parser.ParserEvent.END);
+        assertThat(head.get("x")).isEqualTo("first");
+        assertThat(head.get("transfer-encoding")).isEqualTo("chunked");
+
+        assertThat(parser.next(in)).isEqualTo(Http1Parser.ParserEvent.HEAD);
+        assertThat(parser.response().status()).isEqualTo(299);
+        assertThat(parser.response().fields().get("content-length")).isEqualTo("1");
+        assertThat(parser.response().fields().size()).isEqualTo(1);
+        in.release();
+    }
+
     @Test
     void part_isLimited() {
         ResponseParser parser = new ResponseParser(LIMITS, 3);

@@ -36,7 +36,7 @@ public record OutputForms(
     }
 
     public OutputForms with(NonFinite policy) {
-        return new OutputForms(binaryByDefault, binaryByName, base64, policy);
+        return policy == nonFinite ? this : new OutputForms(binaryByDefault, binaryByName, base64, policy);
     }
 
     public OutputForms withoutBinary() {

@@ -40,6 +40,7 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
 
     private static final String JSON_LENGTH = HeaderAllowList.JSON_LENGTH.toString();
     private static final String CONTENT_TYPE = "content-type";
+    private static final Map<String, String> JSON_TYPE = Map.of(CONTENT_TYPE, "application/json");
     private static final ByteBuf EVENT_START = constant("data: ");
     private static final ByteBuf EVENT_END = constant("\n\n");
 
@@ -77,7 +78,7 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
 
     /** @param body taken */
     static RestResponse json(int status, ByteBuf body) {
-        return new RestResponse(status, body, Map.of(CONTENT_TYPE, "application/json"));
+        return new RestResponse(status, body, JSON_TYPE);
     }
 
     static RestResponse inference(RestBody body) {

@@ -210,7 +210,7 @@ final class JsonText {
             boolean original = false;
             boolean sharedMemory = false;
             boolean skimmed = jsonLength == RestBody.ALL_JSON;
-            List<ServerFeatures> peers = new ArrayList<>();
+            List<ServerFeatures> peers = new ArrayList<>(route.upstreams().size());
             for (Upstream upstream : route.upstreams()) {
                 ServerFeatures peer = upstream.peer();
                 anyParameter |= peer.anyParameter();

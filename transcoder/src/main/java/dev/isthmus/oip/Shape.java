@@ -20,7 +20,12 @@ public final class Shape {
     }
 
     public static Shape of(long... extents) {
-        return extents.length == 0 ? SCALAR : new Shape(extents.clone());
+        return of(extents, extents.length);
+    }
+
+    /** The shape of the first extents; the array is copied. */
+    public static Shape of(long[] extents, int rank) {
+        return rank == 0 ? SCALAR : new Shape(Arrays.copyOf(extents, rank));
     }
 
     public int rank() {

@@ -41,9 +41,11 @@ public final class Transcoder {
     private static final int STEP = 256 << 10;
 
     private final WireLimits limits;
+    private final WireLimits ofResponses;
 
     public Transcoder(WireLimits limits) {
         this.limits = limits;
+        this.ofResponses = limits.withSharedMemory(true);
     }
 
     /** The limits of the messages that it reads. */
@@ -274,7 +276,7 @@ public final class Transcoder {
         InferResponse response = switch (message) {
             case InferMessage.Response decoded -> decoded.response();
             case InferMessage.ProtobufMessage encoded ->
-                ProtobufReader.response(encoded.message(), limits.withSharedMemory(true), form.sharedOutputs());
+                ProtobufReader.response(encoded.message(), ofResponses, form.sharedOutputs());
             case InferMessage.RestMessage rest -> read(allocator, rest.body(), form, held);
             case InferMessage.DecodedRequest request -> throw unexpected(request);
         };
@@ -320,11 +322,14 @@ public final class Transcoder {
     private boolean isJson(ByteBufAllocator allocator, RestBody body, ResponseForm form, LongConsumer held) {
         RestResponseReader reader = passing(allocator, body.jsonLength(), form);
         try {
-            read(reader, body.content(), held).release();
+            feed(reader, body.content(), held);
+            reader.end();
             return !reader.hasStrayWord();
         } catch (RuntimeException e) {
             body.release();
             throw e;
+        } finally {
+            reader.release();
         }
     }
 
@@ -334,37 +339,29 @@ public final class Transcoder {
      * @param jsonLength as in {@link RestBody#jsonLength()}
      */
     public RestResponseReader passing(ByteBufAllocator allocator, long jsonLength, ResponseForm form) {
-        return RestResponseReader.passing(allocator, jsonLength, limits.withSharedMemory(true), form.sharedOutputs());
+        return RestResponseReader.passing(allocator, jsonLength, ofResponses, form.sharedOutputs());
     }
 
     private InferResponse read(ByteBufAllocator allocator, RestBody body, ResponseForm form, LongConsumer held) {
+        var reader = new RestResponseReader(allocator, body.jsonLength(), ofResponses, form.sharedOutputs());
         try {
-            WireLimits allowed = limits.withSharedMemory(true);
-            var reader = new RestResponseReader(allocator, body.jsonLength(), allowed, form.sharedOutputs());
-            return read(reader, body.content(), held);
-        } finally {
-            body.release();
-        }
-    }
-
-    private static InferResponse read(RestResponseReader reader, ByteBuf content, LongConsumer held) {
-        try {
-            // Component by component: a composite would otherwise be flattened.
-            if (content instanceof CompositeByteBuf composite) {
-                for (ByteBuf part : composite) {
-                    feed(reader, part, held);
-                }
-            } else {
-                feed(reader, content, held);
-            }
+            feed(reader, body.content(), held);
             return reader.finish();
         } finally {
             reader.release();
+            body.release();
         }
     }
 
     /** @param part borrowed; its indices are restored */
     private static void feed(RestResponseReader reader, ByteBuf part, LongConsumer held) {
+        if (part instanceof CompositeByteBuf composite) {
+            // Component by component: it would otherwise be flattened.
+            for (ByteBuf component : composite) {
+                feed(reader, component, held);
+            }
+            return;
+        }
         int from = part.readerIndex();
         int end = part.writerIndex();
         try {

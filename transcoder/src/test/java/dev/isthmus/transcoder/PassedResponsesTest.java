@@ -142,7 +142,7 @@ class PassedResponsesTest {
             reader.feed(whole.slice(0, split));
             reader.feed(whole.slice(split, whole.readableBytes() - split));
             assertThat(whole.refCnt()).isEqualTo(1);
-            reader.finish().release();
+            reader.end();
         } finally {
             reader.release();
             whole.release();

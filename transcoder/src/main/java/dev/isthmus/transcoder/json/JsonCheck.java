@@ -26,7 +26,7 @@ public final class JsonCheck {
     private boolean any;
 
     private JsonCheck(WireLimits limits, long maxValues, boolean optional, boolean nonFiniteTokens) {
-        this.json = new JsonTokenizer(limits);
+        this.json = JsonTokenizer.of(limits);
         this.maxValues = maxValues;
         this.optional = optional;
         this.nonFiniteTokens = nonFiniteTokens;

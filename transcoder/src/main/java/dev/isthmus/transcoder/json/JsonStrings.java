@@ -13,6 +13,11 @@ final class JsonStrings {
     /** Bytes of the incomplete string that were scanned; 0 for none. */
     private int scanned;
 
+    /** Another document begins. */
+    void begin() {
+        scanned = 0;
+    }
+
     /**
      * The index of the closing quote of the string whose opening quote is at {@code from}; -1 if it has not been
      * received yet.

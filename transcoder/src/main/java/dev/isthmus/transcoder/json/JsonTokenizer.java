@@ -4,9 +4,10 @@ import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.number.JsonNumbers;
 import dev.isthmus.transcoder.number.NumberRun;
 import io.netty.buffer.ByteBuf;
+import io.netty.util.concurrent.FastThreadLocal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A strict JSON tokenizer (RFC 8259) that is fed a document in chunks. An incomplete token stays in the window and is
@@ -28,16 +29,25 @@ public final class JsonTokenizer {
     private static final int SPARE = 256;
 
     private static final int MAX_WINDOW = Integer.MAX_VALUE - 64;
+    private static final byte[] NONE = {};
 
-    private final WireLimits limits;
-    private final int maxString;
-    private byte[] window;
+    /** A larger window is not kept for another document, in bytes. */
+    private static final int MAX_KEPT = 1024;
+
+    /** One that no document needs, for the next document of the thread. */
+    private static final FastThreadLocal<@Nullable JsonTokenizer> UNUSED = new FastThreadLocal<>();
+
+    private WireLimits limits = WireLimits.DEFAULT;
+    private int maxString;
+    private byte[] window = NONE;
     private int at;
     private int end;
     private long consumedBefore;
     private boolean last;
 
-    private boolean[] objects = new boolean[8];
+    /** A bit for each level, from the outermost: whether it is an object. */
+    private long objects;
+
     private int depth;
     private Expect expect = Expect.VALUE;
 
@@ -47,12 +57,29 @@ public final class JsonTokenizer {
     private int scanned;
 
     private final JsonStrings strings = new JsonStrings();
+    private @Nullable JsonNumbers number;
+
+    private JsonTokenizer() {}
 
     /** A tokenizer for a document that is {@linkplain #feed fed}. */
-    public JsonTokenizer(WireLimits limits) {
-        this.limits = limits;
-        this.maxString = (int) Math.min(limits.bodyBytes(), MAX_WINDOW);
-        this.window = new byte[0];
+    public static JsonTokenizer of(WireLimits limits) {
+        JsonTokenizer unused = UNUSED.get();
+        UNUSED.set(null);
+        return (unused == null ? new JsonTokenizer() : unused).begin(limits);
+    }
+
+    private JsonTokenizer begin(WireLimits documentLimits) {
+        limits = documentLimits;
+        maxString = (int) Math.min(limits.bodyBytes(), MAX_WINDOW);
+        at = 0;
+        end = 0;
+        consumedBefore = 0;
+        last = false;
+        depth = 0;
+        expect = Expect.VALUE;
+        scanned = 0;
+        strings.begin();
+        return this;
     }
 
     /**
@@ -61,7 +88,7 @@ public final class JsonTokenizer {
      * @param text not copied; must have {@link NumberRun#PADDING} bytes after {@code to}
      */
     static JsonTokenizer of(WireLimits limits, byte[] text, int from, int to) {
-        JsonTokenizer json = new JsonTokenizer(limits);
+        JsonTokenizer json = new JsonTokenizer().begin(limits);
         json.window = text;
         json.consumedBefore = -from;
         json.at = from;
@@ -98,11 +125,13 @@ public final class JsonTokenizer {
         return Math.max(needed, (int) Math.min((long) needed + spare, MAX_WINDOW));
     }
 
-    /** Drops the window; nothing may be read afterwards. */
+    /** The document needs it no more: it becomes that of another one, and nothing may be read from here. */
     public void release() {
-        window = new byte[0];
-        at = 0;
-        end = 0;
+        if (window.length > MAX_KEPT) {
+            window = NONE;
+            number = null;
+        }
+        UNUSED.set(this);
     }
 
     /** Marks the end of the document: a token at the end of the window is complete. */
@@ -128,6 +157,15 @@ public final class JsonTokenizer {
     /** The text of the last NUMBER or non-finite token. */
     public String token() {
         return new String(window, tokenStart, tokenEnd - tokenStart, StandardCharsets.US_ASCII);
+    }
+
+    /** The last NUMBER, read; valid until the next one. */
+    public JsonNumbers number() {
+        if (number == null) {
+            number = new JsonNumbers();
+        }
+        number.read(window, tokenStart, tokenEnd);
+        return number;
     }
 
     /** The text of the last NUMBER for messages, truncated if it is long. */
@@ -174,10 +212,14 @@ public final class JsonTokenizer {
     }
 
     private JsonToken commaOrEnd(byte c) {
-        if (c == (objects[depth - 1] ? '}' : ']')) {
+        if (c == (inObject() ? '}' : ']')) {
             return close();
         }
-        return punctuation(c, ',', objects[depth - 1] ? Expect.KEY : Expect.VALUE);
+        return punctuation(c, ',', inObject() ? Expect.KEY : Expect.VALUE);
+    }
+
+    private boolean inObject() {
+        return (objects >>> (depth - 1) & 1) != 0;
     }
 
     private JsonToken punctuation(byte c, char wanted, Expect then) {
@@ -224,13 +266,12 @@ public final class JsonTokenizer {
     }
 
     private JsonToken open(boolean object) {
-        if (depth == limits.jsonDepth()) {
-            throw failure("at most " + limits.jsonDepth() + " levels are accepted");
+        int levels = Math.min(limits.jsonDepth(), Long.SIZE);
+        if (depth == levels) {
+            throw failure("at most " + levels + " levels are accepted");
         }
-        if (depth == objects.length) {
-            objects = Arrays.copyOf(objects, 2 * depth);
-        }
-        objects[depth++] = object;
+        long level = 1L << depth++;
+        objects = object ? objects | level : objects & ~level;
         at++;
         expect = object ? Expect.KEY_OR_END : Expect.VALUE_OR_END;
         return object ? JsonToken.START_OBJECT : JsonToken.START_ARRAY;
@@ -238,7 +279,8 @@ public final class JsonTokenizer {
 
     private JsonToken close() {
         at++;
-        boolean object = objects[--depth];
+        boolean object = inObject();
+        depth--;
         return after(object ? JsonToken.END_OBJECT : JsonToken.END_ARRAY);
     }
 
@@ -300,7 +342,7 @@ public final class JsonTokenizer {
 
     /** Reads plain numbers that follow the last element of an array; returns how many. */
     public int run(NumberRun run, ByteBuf to) {
-        if (expect != Expect.COMMA_OR_END || objects[depth - 1] || limits.numberLength() < NumberRun.LONGEST) {
+        if (expect != Expect.COMMA_OR_END || inObject() || limits.numberLength() < NumberRun.LONGEST) {
             return 0;
         }
         int count = run.read(window, at, end, to);

@@ -2,7 +2,6 @@ package dev.isthmus.transcoder.json;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.util.ByteProcessor;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -32,7 +31,6 @@ public final class MemberScanner {
 
     /** Finds the first member of this name, which must be ASCII that needs no escapes; returns whether there is one. */
     public boolean find(String name) {
-        byte[] wanted = name.getBytes(StandardCharsets.US_ASCII);
         if (!passed('{')) {
             return false;
         }
@@ -41,7 +39,7 @@ public final class MemberScanner {
             if (key == last || !string()) {
                 return false;
             }
-            boolean found = is(wanted, key, at - 1);
+            boolean found = is(name, key, at - 1);
             if (!passed(':') || !value()) {
                 return false;
             }
@@ -67,29 +65,39 @@ public final class MemberScanner {
         if (json.getByte(start) != '"') {
             return "";
         }
-        byte[] value = new byte[at - start - 2];
-        json.getBytes(start + 1, value);
+        return unescaped(start + 1, at - 1);
+    }
+
+    /** The text between these indices; empty if it has a malformed escape. */
+    private String unescaped(int from, int to) {
+        String text = json.toString(from, to - from, StandardCharsets.UTF_8);
+        if (text.indexOf('\\') < 0) {
+            return text;
+        }
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         try {
             return StandardCharsets.UTF_8
-                    .decode(JsonEscapes.unescape(value, 0, value.length))
+                    .decode(JsonEscapes.unescape(bytes, 0, bytes.length))
                     .toString();
         } catch (JsonException e) {
             return "";
         }
     }
 
-    private boolean is(byte[] wanted, int from, int to) {
+    private boolean is(String wanted, int from, int to) {
         int length = to - from;
-        if (length < wanted.length || length > wanted.length * ESCAPE_BYTES) {
-            return false;
+        if (length != wanted.length()) {
+            return length > wanted.length()
+                    && length <= wanted.length() * ESCAPE_BYTES
+                    && json.indexOf(from, to, (byte) '\\') >= 0
+                    && unescaped(from, to).equals(wanted);
         }
-        byte[] key = new byte[length];
-        json.getBytes(from, key);
-        try {
-            return JsonEscapes.unescape(key, 0, length).equals(ByteBuffer.wrap(wanted));
-        } catch (JsonException e) {
-            return false;
+        for (int i = 0; i < length; i++) {
+            if (json.getByte(from + i) != wanted.charAt(i)) {
+                return false;
+            }
         }
+        return true;
     }
 
     /** Skips white space; returns whether this byte follows. */

@@ -22,13 +22,15 @@ public final class NumberScanner {
     private static final long LOW = 0x7f7f_7f7f_7f7f_7f7fL;
     private static final long COMMAS = 0x2c2c_2c2c_2c2c_2c2cL;
 
-    /** One for each thread, because it has 11 KB and no state between calls. */
-    private static final FastThreadLocal<NumberStripes> STRIPES = new FastThreadLocal<>() {
-        @Override
-        protected NumberStripes initialValue() {
-            return new NumberStripes();
-        }
-    };
+    /** What skims many numbers at a time: one for each thread, because it has 11 KB and no state between calls. */
+    private record LongRuns(NumberStripes stripes, NumberBlocks blocks) {
+        static final FastThreadLocal<LongRuns> OF_THREAD = new FastThreadLocal<>() {
+            @Override
+            protected LongRuns initialValue() {
+                return new LongRuns(new NumberStripes(), new NumberBlocks());
+            }
+        };
+    }
 
     private final ArrayListener listener;
     private final int maxLevels;
@@ -42,7 +44,6 @@ public final class NumberScanner {
 
     private boolean closed;
 
-    private final NumberBlocks blocks = new NumberBlocks();
     /** Bytes that are skimmed otherwise after the blocks have ended: more each time that they are hardly of use. */
     private int pause = BytePlanes.BYTES;
 
@@ -108,11 +109,10 @@ public final class NumberScanner {
         return at;
     }
 
-    private int stripes(byte[] window, int from, int end) {
+    private int stripes(NumberStripes stripes, byte[] window, int from, int end) {
         if (from > end - NumberStripes.BYTES || withoutStripes-- > 0) {
             return from;
         }
-        NumberStripes stripes = STRIPES.get();
         int at = stripes.read(window, from, end);
         elements += stripes.commas();
         boolean useful = at - from >= NumberStripes.BYTES / 2;
@@ -122,8 +122,9 @@ public final class NumberScanner {
     }
 
     private int blocks(byte[] window, int from, int end) {
-        int at = blocks.read(window, stripes(window, from, end), end);
-        elements += blocks.commas();
+        LongRuns runs = LongRuns.OF_THREAD.get();
+        int at = runs.blocks.read(window, stripes(runs.stripes, window, from, end), end);
+        elements += runs.blocks.commas();
         length = at > from ? 0 : length;
         pause = at - from >= pause ? BytePlanes.BYTES : Math.min(2 * pause, MAX_PAUSE);
         return at;

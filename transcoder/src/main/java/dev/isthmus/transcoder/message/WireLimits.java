@@ -4,7 +4,7 @@ package dev.isthmus.transcoder.message;
  * The limits of a message. A message beyond a limit is rejected before memory is allocated for it.
  *
  * @param bodyBytes the size of a REST body or a protobuf message, and of a string in it, in bytes
- * @param jsonDepth the nesting of JSON arrays and objects
+ * @param jsonDepth the nesting of JSON arrays and objects, 64 at most
  * @param numberLength the length of a JSON number, in characters
  * @param nameBytes the length of a tensor's or parameter's name, in UTF-8 bytes
  * @param tensors the number of inputs or outputs of one message

@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
  * grammar. One instance reads one token at a time.
  */
 public final class JsonNumbers {
+    private static final byte[] NONE = {};
     /** Enough digits to place any number relative to two doubles and their midpoint; fewer than 770 suffice. */
     private static final int SIGNIFICANT_DIGITS = 800;
 
@@ -17,7 +18,7 @@ public final class JsonNumbers {
     /** The maximum characters of a number in a message. */
     private static final int SHOWN = 64;
 
-    private byte[] bytes = new byte[0];
+    private byte[] bytes = NONE;
     private int from;
     private int to;
     private boolean negative;

@@ -5,6 +5,7 @@ import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.json.ArrayListener;
 import dev.isthmus.transcoder.message.TensorCheck;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Checks the nesting of the arrays in one tensor's {@code data} and counts the elements: either one flat array, or
@@ -28,7 +29,8 @@ final class ArrayNesting implements ArrayListener {
     /** The length of the previous arrays of each level; -1 if none has ended yet. */
     private long[] extents = new long[FEW];
 
-    private long[] markedItems = items;
+    // Only what can differ from an array that has just been opened.
+    private long @Nullable [] markedItems;
     private long[] markedExtents = extents;
     private long markedCount;
     private int markedDeepest;
@@ -103,8 +105,9 @@ final class ArrayNesting implements ArrayListener {
 
     @Override
     public void mark() {
-        markedItems = items.clone();
-        markedExtents = extents.clone();
+        boolean started = elementSeen || deepest > 1;
+        markedItems = started ? items.clone() : null;
+        markedExtents = started ? extents.clone() : extents;
         markedCount = count;
         markedDeepest = deepest;
         markedElementSeen = elementSeen;
@@ -112,8 +115,14 @@ final class ArrayNesting implements ArrayListener {
 
     @Override
     public void reset() {
-        items = markedItems.clone();
-        extents = markedExtents.clone();
+        if (markedItems == null) {
+            // Nothing but the outermost array was open, which was empty.
+            Arrays.fill(items, 0);
+            Arrays.fill(extents, -1);
+        } else {
+            items = markedItems.clone();
+            extents = markedExtents.clone();
+        }
         count = markedCount;
         deepest = markedDeepest;
         elementSeen = markedElementSeen;

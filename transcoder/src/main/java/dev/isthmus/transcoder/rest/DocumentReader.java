@@ -1,5 +1,6 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
@@ -13,20 +14,22 @@ import dev.isthmus.transcoder.message.WireLimits;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the JSON document of an inference request or response. Owns its tensors until {@link #takeTensors()}. */
 final class DocumentReader extends ObjectReader {
+    /** Most messages have as many tensors, or fewer. */
+    private static final int FEW = 2;
+
     private final ReaderSettings settings;
-    private final Map<String, String> texts = new HashMap<>();
-    private final Map<String, Parameter> parameters = new LinkedHashMap<>();
-    private final List<TensorBuilder> tensors = new ArrayList<>();
+    private final List<TensorBuilder> tensors = new ArrayList<>(FEW);
+    private String id = "";
+    private String modelName = "";
+    private String modelVersion = "";
     /** Null until a request names outputs. */
     private @Nullable RequestedOutputs outputs;
 
@@ -37,14 +40,14 @@ final class DocumentReader extends ObjectReader {
         this.settings = settings;
     }
 
-    /** The value of a string member; empty if it is absent. */
-    String text(String key) {
-        return texts.getOrDefault(key, "");
+    /** The id; empty if it is absent. */
+    String id() {
+        return id;
     }
 
-    @Override
-    Map<String, Parameter> parameters() {
-        return parameters;
+    /** The model that a response names. */
+    ModelRef model() {
+        return new ModelRef(modelName, modelVersion);
     }
 
     /** The tensors read so far. */
@@ -97,13 +100,14 @@ final class DocumentReader extends ObjectReader {
     }
 
     private Set<String> names(Predicate<TensorBuilder> which) {
-        List<String> names = new ArrayList<>();
+        List<String> names = List.of();
         for (TensorBuilder tensor : tensors) {
             if (which.test(tensor)) {
+                names = names.isEmpty() ? new ArrayList<>(tensors.size()) : names;
                 names.add(tensor.name());
             }
         }
-        return Set.of(names.toArray(String[]::new));
+        return names.isEmpty() ? Set.of() : Set.of(names.toArray(String[]::new));
     }
 
     OutputForms forms() {
@@ -114,37 +118,37 @@ final class DocumentReader extends ObjectReader {
     }
 
     @Override
+    @Nullable
     ValueReader member(String key, int depth) {
         return switch (key) {
-            case "id" -> text(key, value -> keep(key, value));
-            case "model_name", "model_version" ->
-                settings.request() ? skipped(depth) : text(key, value -> keep(key, value));
-            case "inputs" -> settings.request() ? tensorsReader(key) : skipped(depth);
-            case "outputs" -> settings.request() ? outputsReader(key) : tensorsReader(key);
+            case "id" -> null;
+            case "model_name", "model_version" -> settings.request() ? skipped(depth) : null;
+            case "inputs" -> settings.request() ? new ObjectArrayReader(key) : skipped(depth);
+            case "outputs" -> {
+                outputs = settings.request() ? new RequestedOutputs(settings.limits()) : null;
+                yield new ObjectArrayReader(key);
+            }
             default -> skipped(depth);
         };
     }
 
-    private void keep(String key, String value) {
-        settings.held().heap(value.length());
-        texts.put(key, value);
+    @Override
+    void text(String key, String given) {
+        settings.held().heap(given.length());
+        switch (key) {
+            case "id" -> id = given;
+            case "model_name" -> modelName = given;
+            default -> modelVersion = given;
+        }
     }
 
-    private ValueReader tensorsReader(String key) {
-        return new ObjectArrayReader(settings, key, false, () -> {
-            int limit = settings.limits().tensors();
-            if (tensors.size() == limit) {
-                throw settings.failure(key + ": at most " + limit + " are accepted");
-            }
-            tensors.add(new TensorBuilder(settings, tensors.size()));
-            return tensors.getLast();
-        });
-    }
-
-    private ValueReader outputsReader(String key) {
-        RequestedOutputs requested = new RequestedOutputs(settings.limits());
-        outputs = requested;
-        return new ObjectArrayReader(settings, key, true, () -> requested.next(settings));
+    private TensorBuilder nextTensor(String key) {
+        int limit = settings.limits().tensors();
+        if (tensors.size() == limit) {
+            throw settings.failure(key + ": at most " + limit + " are accepted");
+        }
+        tensors.add(new TensorBuilder(settings, tensors.size()));
+        return tensors.getLast();
     }
 
     @Override
@@ -198,8 +202,8 @@ final class DocumentReader extends ObjectReader {
     /** The tensors without their data, before their binary data is received. */
     List<Tensor> heads() {
         requireDistinct();
-        if (ParameterValue.base64(parameters)) {
-            parameters.remove("content_type");
+        if (ParameterValue.base64(parameters())) {
+            removeContentType();
         }
         return tensors.stream().map(TensorBuilder::head).toList();
     }
@@ -211,17 +215,23 @@ final class DocumentReader extends ObjectReader {
         }
     }
 
+    /** Requires that the tensors are complete whose data is only counted. */
+    void requireData() {
+        requireDistinct();
+        tensors.forEach(TensorBuilder::requireData);
+    }
+
     /** The tensors, complete and owned by the caller. */
     List<Tensor> takeTensors() {
         requireDistinct();
-        boolean base64 = settings.request() && ParameterValue.base64(parameters);
-        List<Tensor> taken = new ArrayList<>();
+        boolean base64 = settings.request() && ParameterValue.base64(parameters());
+        List<Tensor> taken = new ArrayList<>(tensors.size());
         try {
             for (TensorBuilder builder : tensors) {
                 taken.add(builder.take(base64 || ParameterValue.base64(builder.parameters())));
             }
             if (base64) {
-                parameters.remove("content_type");
+                removeContentType();
             }
             return taken;
         } catch (RuntimeException | OutOfMemoryError e) {
@@ -268,26 +278,15 @@ final class DocumentReader extends ObjectReader {
         }
     }
 
-    /** Reads an array of objects: tensors or requested outputs. */
-    private static final class ObjectArrayReader implements ValueReader {
-        private final ReaderSettings settings;
+    /** Reads an array of objects: tensors, or requested outputs, which may be null. */
+    private final class ObjectArrayReader implements ValueReader {
         private final String name;
-        private final boolean optional;
-        private final Supplier<ObjectReader> items;
         private boolean opened;
         private @Nullable ObjectReader item;
 
-        /**
-         * A reader positioned before the array.
-         *
-         * @param optional whether null may stand for no array
-         * @param items creates the reader of the next object
-         */
-        ObjectArrayReader(ReaderSettings settings, String name, boolean optional, Supplier<ObjectReader> items) {
-            this.settings = settings;
+        /** A reader positioned before the array. */
+        ObjectArrayReader(String name) {
             this.name = name;
-            this.optional = optional;
-            this.items = items;
         }
 
         @Override
@@ -309,13 +308,13 @@ final class DocumentReader extends ObjectReader {
                         if (!opened) {
                             throw unexpected("an array", token);
                         }
-                        item = items.get();
+                        item = outputs == null || name.equals("inputs") ? nextTensor(name) : outputs.next(settings);
                     }
                     case END_ARRAY -> {
                         return true;
                     }
                     case NULL -> {
-                        if (opened || !optional) {
+                        if (opened || !settings.request() || name.equals("inputs")) {
                             throw unexpected("an array of objects", token);
                         }
                         settings.foreign().absent();
@@ -354,7 +353,6 @@ final class DocumentReader extends ObjectReader {
 
         /** Reads the object of a requested output. */
         private final class OutputReader extends ObjectReader {
-            private final Map<String, Parameter> parameters = new LinkedHashMap<>();
             private String name = "";
             private @Nullable Boolean binary;
 
@@ -363,13 +361,15 @@ final class DocumentReader extends ObjectReader {
             }
 
             @Override
+            @Nullable
             ValueReader member(String key, int depth) {
-                return key.equals("name") ? text(key, this::name) : skipped(depth);
+                return key.equals("name") ? null : skipped(depth);
             }
 
-            private void name(String value) {
-                TensorCheck.REQUESTED.requireName(value, limits);
-                name = value;
+            @Override
+            void text(String key, String given) {
+                TensorCheck.REQUESTED.requireName(given, limits);
+                name = given;
             }
 
             @Override
@@ -377,19 +377,14 @@ final class DocumentReader extends ObjectReader {
                 if (name.isEmpty()) {
                     throw OipException.invalid(where("'name' is missing"));
                 }
-                TensorCheck.REQUESTED.requireMemory(name, parameters, limits);
+                TensorCheck.REQUESTED.requireMemory(name, parameters(), limits);
                 if (binary != null) {
                     binaryByName.put(name, binary);
                 }
-                if (ParameterValue.base64(parameters)) {
+                if (ParameterValue.base64(parameters())) {
                     base64.add(name);
                 }
-                complete.add(new RequestedOutput(name, parameters));
-            }
-
-            @Override
-            Map<String, Parameter> parameters() {
-                return parameters;
+                complete.add(new RequestedOutput(name, parameters()));
             }
 
             @Override

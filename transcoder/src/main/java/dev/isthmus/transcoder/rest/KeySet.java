@@ -1,48 +1,43 @@
 package dev.isthmus.transcoder.rest;
 
-import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The keys of one object: an array while they are few, as in nearly every object. */
+/** The keys of one object: bits while they are those of the protocol, as in nearly every object. */
 final class KeySet {
-    private static final int FEW = 8;
+    private static final Map<String, Long> BITS = new HashMap<>();
 
-    private final @Nullable String[] few = new @Nullable String[FEW];
-    private @Nullable Set<@Nullable String> many;
-    private int size;
+    static {
+        String frequent = "id inputs outputs parameters model_name model_version name shape datatype data";
+        for (String key : frequent.split(" ")) {
+            BITS.put(key, 1L << BITS.size());
+        }
+    }
+
+    private long frequent;
+    private @Nullable Set<String> others;
 
     /** Adds a key; returns whether it is new. */
     boolean add(String key) {
-        if (contains(key)) {
-            return false;
+        Long bit = BITS.get(key);
+        if (bit == null) {
+            others = others == null ? new HashSet<>() : others;
+            return others.add(key);
         }
-        if (size < FEW) {
-            few[size] = key;
-        } else {
-            if (many == null) {
-                many = new HashSet<>(Arrays.asList(few));
-            }
-            many.add(key);
-        }
-        size++;
-        return true;
+        boolean added = (frequent & bit) == 0;
+        frequent |= bit;
+        return added;
     }
 
     boolean contains(String key) {
-        if (many != null) {
-            return many.contains(key);
-        }
-        for (int i = 0; i < size; i++) {
-            if (key.equals(few[i])) {
-                return true;
-            }
-        }
-        return false;
+        Long bit = BITS.get(key);
+        return bit == null ? others != null && others.contains(key) : (frequent & bit) != 0;
     }
 
     int size() {
-        return size;
+        return Long.bitCount(frequent) + (others == null ? 0 : others.size());
     }
 }

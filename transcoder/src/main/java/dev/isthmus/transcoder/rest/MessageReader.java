@@ -1,13 +1,15 @@
 package dev.isthmus.transcoder.rest;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.json.JsonException;
 import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
-import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the body of an inference request or response in chunks that may end at any byte: first the JSON, then the
@@ -19,9 +21,14 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
 
     private final ReaderSettings settings;
     private final long jsonLength;
-    private final JsonTokenizer json;
+    /** Null once it is released. */
+    private @Nullable JsonTokenizer json;
+
     private final DocumentReader document;
-    private final BinarySection tail;
+    /** The tensor whose binary data comes next, and what has arrived of it, in bytes. */
+    private int tensor;
+
+    private long taken;
     private long jsonTaken;
     private boolean opened;
     private boolean complete;
@@ -29,9 +36,12 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
     MessageReader(ReaderSettings settings, long jsonLength) {
         this.settings = settings;
         this.jsonLength = jsonLength;
-        this.json = new JsonTokenizer(settings.limits());
+        this.json = JsonTokenizer.of(settings.limits());
         this.document = new DocumentReader(settings);
-        this.tail = new BinarySection(settings.check(), document.tensors());
+    }
+
+    final ReaderSettings settings() {
+        return settings;
     }
 
     /** The document read so far. */
@@ -64,7 +74,7 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
             text(chunk, textBytes);
         }
         if (complete) {
-            tail.add(chunk, chunk.readerIndex() + textBytes);
+            binary(chunk, chunk.readerIndex() + textBytes);
         }
     }
 
@@ -74,11 +84,12 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
         for (int at = chunk.readerIndex(); at < end; at += PART) {
             int part = Math.min(PART, end - at);
             jsonTaken += part;
-            json.feed(chunk, at, part);
+            JsonTokenizer tokens = requireNonNull(json);
+            tokens.feed(chunk, at, part);
             if (jsonTaken == jsonLength) {
-                json.last();
+                tokens.last();
             }
-            read();
+            read(tokens);
         }
     }
 
@@ -94,47 +105,51 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
 
     /** Ends the body; returns its tensors, owned by the caller. */
     final List<Tensor> tensors() {
+        requireTensors();
+        return document.takeTensors();
+    }
+
+    /** Ends the body: all of its tensors, and their binary data, are required. */
+    final void requireTensors() {
         if (jsonLength > jsonTaken || jsonLength == 0) {
             throw settings.failure(
                     "Inference-Header-Content-Length is " + jsonLength + ", but the body has " + jsonTaken + " bytes");
         }
-        json.last();
-        read();
+        JsonTokenizer tokens = requireNonNull(json);
+        tokens.last();
+        read(tokens);
         requireBinary();
-        return document.takeTensors();
-    }
-
-    /** Requires that all announced binary data has been received. */
-    final void requireBinary() {
-        tail.requireComplete();
     }
 
     /** The memory held, in bytes: the tensors read so far, retained text, and an estimate of other heap objects. */
     public final long held() {
-        return document.held(json.window().length);
+        return document.held(json == null ? 0 : json.window().length);
     }
 
     /** Releases what was read and not taken; idempotent. */
     public final void release() {
         document.release();
-        json.release();
+        if (json != null) {
+            json.release();
+            json = null;
+        }
     }
 
-    private void read() {
+    private void read(JsonTokenizer tokens) {
         try {
-            complete = complete || (open() && document.read(json));
+            complete = complete || (open(tokens) && document.read(tokens));
             if (complete) {
                 // Fails if data follows the document.
-                json.next();
+                tokens.next();
             }
         } catch (JsonException e) {
             throw settings.failure(String.valueOf(e.getMessage()));
         }
     }
 
-    private boolean open() {
+    private boolean open(JsonTokenizer tokens) {
         if (!opened) {
-            JsonToken token = json.next();
+            JsonToken token = tokens.next();
             if (token == JsonToken.NEED_MORE) {
                 return false;
             }
@@ -146,59 +161,46 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
         return true;
     }
 
-    /** The bytes after the JSON: assigns them, uncopied and in order, to the tensors that announced them. */
-    private static final class BinarySection {
-        private final TensorCheck check;
-        private final List<TensorBuilder> tensors;
-        private int tensor;
-        private long taken;
-
-        /** @param tensors the tensors of the JSON, which is complete when the first bytes are added */
-        BinarySection(TensorCheck check, List<TensorBuilder> tensors) {
-            this.check = check;
-            this.tensors = tensors;
-        }
-
-        /** Adds the chunk's bytes (borrowed) from this index on. */
-        void add(ByteBuf chunk, int from) {
-            int at = from;
+    /** Assigns the chunk's bytes from this index on, which follow the JSON, to the tensors that announced them. */
+    private void binary(ByteBuf chunk, int from) {
+        List<TensorBuilder> tensors = document.tensors();
+        int at = from;
+        skipFull();
+        while (at < chunk.writerIndex() && tensor < tensors.size()) {
+            TensorBuilder builder = tensors.get(tensor);
+            int part = (int) Math.min(builder.binarySize() - taken, chunk.writerIndex() - at);
+            ByteBuf data = chunk.retainedDuplicate();
+            // The duplicate of a slice may have the indices of the underlying buffer.
+            int shift = data.readerIndex() - chunk.readerIndex();
+            builder.addBinary(data.setIndex(at + shift, at + shift + part));
+            at += part;
+            taken += part;
             skipFull();
-            while (at < chunk.writerIndex() && tensor < tensors.size()) {
-                TensorBuilder builder = tensors.get(tensor);
-                int part = (int) Math.min(builder.binarySize() - taken, chunk.writerIndex() - at);
-                ByteBuf data = chunk.retainedDuplicate();
-                // The duplicate of a slice may have the indices of the underlying buffer.
-                int shift = data.readerIndex() - chunk.readerIndex();
-                builder.addBinary(data.setIndex(at + shift, at + shift + part));
-                at += part;
-                taken += part;
-                skipFull();
-            }
-            if (at < chunk.writerIndex()) {
-                throw new OipException(
-                        check.code(),
-                        "the body has " + (chunk.writerIndex() - at)
-                                + " bytes or more beyond what binary_data_size announces");
-            }
         }
-
-        /** Requires that every tensor has received its announced bytes. */
-        void requireComplete() {
-            skipFull();
-            if (tensor < tensors.size()) {
-                TensorBuilder builder = tensors.get(tensor);
-                throw check.failure(
-                        builder.name(),
-                        "a binary_data_size of " + builder.binarySize() + " is announced, but " + taken
-                                + " bytes follow");
-            }
+        if (at < chunk.writerIndex()) {
+            throw settings.failure("the body has " + (chunk.writerIndex() - at)
+                    + " bytes or more beyond what binary_data_size announces");
         }
+    }
 
-        private void skipFull() {
-            while (tensor < tensors.size() && taken == tensors.get(tensor).binarySize()) {
-                tensor++;
-                taken = 0;
-            }
+    /** Requires that all announced binary data has been received. */
+    final void requireBinary() {
+        skipFull();
+        if (tensor < document.tensors().size()) {
+            TensorBuilder builder = document.tensors().get(tensor);
+            throw settings.check()
+                    .failure(
+                            builder.name(),
+                            "a binary_data_size of " + builder.binarySize() + " is announced, but " + taken
+                                    + " bytes follow");
+        }
+    }
+
+    private void skipFull() {
+        List<TensorBuilder> tensors = document.tensors();
+        while (tensor < tensors.size() && taken == tensors.get(tensor).binarySize()) {
+            tensor++;
+            taken = 0;
         }
     }
 }

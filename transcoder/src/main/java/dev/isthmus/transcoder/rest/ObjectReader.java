@@ -7,8 +7,8 @@ import dev.isthmus.transcoder.json.RetainedText;
 import dev.isthmus.transcoder.json.SkippedValue;
 import dev.isthmus.transcoder.json.ValueReader;
 import dev.isthmus.transcoder.message.StreamParameters;
+import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Reads an object with parameters (the message, a tensor, a requested output), from after its opening brace. */
@@ -16,6 +16,10 @@ abstract class ObjectReader implements ValueReader {
     private final ReaderSettings settings;
     private final KeySet keys = new KeySet();
     private @Nullable ValueReader value;
+    /** The member whose value comes next, if that is a string. */
+    private @Nullable String text;
+
+    private Map<String, Parameter> parameters = Map.of();
     /** The heap bytes counted for the names of its members and parameters. */
     private long names;
 
@@ -23,13 +27,32 @@ abstract class ObjectReader implements ValueReader {
         this.settings = settings;
     }
 
-    /** The reader of this member's value, which comes next. */
-    abstract ValueReader member(String key, int depth);
+    /** The reader of this member's value, which comes next; null for a string, which {@link #text} receives. */
+    abstract @Nullable ValueReader member(String key, int depth);
+
+    /** The value of a member that is a string. */
+    abstract void text(String key, String given);
 
     /** The object is complete. */
     abstract void end();
 
-    abstract Map<String, Parameter> parameters();
+    /** The parameters read so far. */
+    final Map<String, Parameter> parameters() {
+        return parameters;
+    }
+
+    /** Adds a parameter, or replaces the one of this name. */
+    final void put(String name, Parameter given) {
+        parameters = parameters.isEmpty() ? new LinkedHashMap<>() : parameters;
+        parameters.put(name, given);
+    }
+
+    /** The parameter that says whether BYTES are base64 describes the JSON; a server that got it would decode again. */
+    final void removeContentType() {
+        if (!parameters.isEmpty()) {
+            parameters.remove("content_type");
+        }
+    }
 
     /**
      * Consumes a parameter that describes the body's layout (binary tensor data extension); returns false for any
@@ -42,9 +65,10 @@ abstract class ObjectReader implements ValueReader {
 
     @Override
     public final boolean read(JsonTokenizer json) {
-        while (value == null || value.read(json)) {
+        while (text == null ? value == null || value.read(json) : text(text, json)) {
             settings.foreign().skipped(value);
             value = null;
+            text = null;
             JsonToken token = json.next();
             if (token == JsonToken.NEED_MORE) {
                 return false;
@@ -57,8 +81,22 @@ abstract class ObjectReader implements ValueReader {
             String key = json.text();
             requireNew(key, keys);
             value = key.equals("parameters") ? new ParametersReader(settings, this) : member(key, json.depth());
+            text = value == null ? key : null;
         }
         return false;
+    }
+
+    /** Reads a string; null is none. */
+    private boolean text(String key, JsonTokenizer json) {
+        JsonToken token = json.next();
+        if (token == JsonToken.STRING) {
+            text(key, json.text());
+        } else if (token == JsonToken.NULL) {
+            settings.foreign().absent();
+        } else if (token != JsonToken.NEED_MORE) {
+            throw settings.failure(where(key) + ": a string is expected, got " + token);
+        }
+        return token != JsonToken.NEED_MORE;
     }
 
     /** Whether the last of several parameters of the same name counts, instead of being an error. */
@@ -83,24 +121,6 @@ abstract class ObjectReader implements ValueReader {
     /** A reader that skips a value. */
     final ValueReader skipped(int depth) {
         return settings.request() ? SkippedValue.strict(depth, settings.held()::heap) : SkippedValue.lenient(depth);
-    }
-
-    /** A reader of a string value; null is none. */
-    final ValueReader text(String key, Consumer<String> to) {
-        return json -> {
-            JsonToken token = json.next();
-            if (token == JsonToken.NEED_MORE) {
-                return false;
-            }
-            if (token == JsonToken.STRING) {
-                to.accept(json.text());
-            } else if (token == JsonToken.NULL) {
-                settings.foreign().absent();
-            } else {
-                throw settings.failure(where(key) + ": a string is expected, got " + token);
-            }
-            return true;
-        };
     }
 
     /** Reads the {@code parameters} of a message, a tensor or a requested output. */
@@ -226,7 +246,7 @@ abstract class ObjectReader implements ValueReader {
 
         private void put(String name, Parameter value, long text) {
             settings.held().heap(HeldMemory.PARAMETER + text);
-            owner.parameters().put(name, value);
+            owner.put(name, value);
         }
     }
 }

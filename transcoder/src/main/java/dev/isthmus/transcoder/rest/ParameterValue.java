@@ -26,8 +26,7 @@ final class ParameterValue {
 
     /** Integers that fit into 64 bits, signed or unsigned, stay integers; other numbers are doubles. */
     private static @Nullable Parameter number(JsonTokenizer json) {
-        JsonNumbers number = new JsonNumbers();
-        number.read(json.window(), json.tokenStart(), json.tokenEnd());
+        JsonNumbers number = json.number();
         boolean integral = !number.hasFraction();
         if (integral && number.isInteger(true, 64)) {
             return new Parameter.Int64(number.integer());

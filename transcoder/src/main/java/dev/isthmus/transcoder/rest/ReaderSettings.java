@@ -23,6 +23,17 @@ record ReaderSettings(
         Map<String, Map<String, Parameter>> sharedOutputs,
         HeldMemory held) {
 
+    /** The settings of a message of which nothing was read. */
+    ReaderSettings(
+            boolean request,
+            ElementUse elements,
+            boolean foreign,
+            WireLimits limits,
+            ByteBufAllocator allocator,
+            Map<String, Map<String, Parameter>> sharedOutputs) {
+        this(request, elements, new ForeignParameters(foreign), limits, allocator, sharedOutputs, new HeldMemory());
+    }
+
     TensorCheck check() {
         return request ? TensorCheck.INPUT : TensorCheck.OUTPUT;
     }

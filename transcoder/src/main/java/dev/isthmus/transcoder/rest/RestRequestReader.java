@@ -16,7 +16,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RestRequestReader extends MessageReader {
     private final ModelRef model;
-    private final ForeignParameters foreign;
 
     /**
      * A reader that reads all elements.
@@ -28,7 +27,7 @@ public final class RestRequestReader extends MessageReader {
      */
     public RestRequestReader(
             ByteBufAllocator allocator, ModelRef model, long jsonLength, boolean anyParameter, WireLimits limits) {
-        this(allocator, model, jsonLength, anyParameter, limits, false);
+        this(allocator, model, jsonLength, anyParameter, limits, ElementUse.READ);
     }
 
     private RestRequestReader(
@@ -37,23 +36,8 @@ public final class RestRequestReader extends MessageReader {
             long jsonLength,
             boolean anyParameter,
             WireLimits limits,
-            boolean skim) {
-        this(
-                new ReaderSettings(
-                        true,
-                        skim ? ElementUse.SKIMMED : ElementUse.READ,
-                        new ForeignParameters(anyParameter),
-                        limits,
-                        allocator,
-                        Map.of(),
-                        new HeldMemory()),
-                model,
-                jsonLength);
-    }
-
-    private RestRequestReader(ReaderSettings settings, ModelRef model, long jsonLength) {
-        super(settings, jsonLength);
-        this.foreign = settings.foreign();
+            ElementUse elements) {
+        super(new ReaderSettings(true, elements, anyParameter, limits, allocator, Map.of()), jsonLength);
         this.model = model;
     }
 
@@ -64,7 +48,7 @@ public final class RestRequestReader extends MessageReader {
      */
     public static RestRequestReader skimming(
             ByteBufAllocator allocator, ModelRef model, boolean anyParameter, WireLimits limits) {
-        return new RestRequestReader(allocator, model, RestBody.ALL_JSON, anyParameter, limits, true);
+        return new RestRequestReader(allocator, model, RestBody.ALL_JSON, anyParameter, limits, ElementUse.SKIMMED);
     }
 
     /**
@@ -84,15 +68,15 @@ public final class RestRequestReader extends MessageReader {
     private RestRequest request(List<Tensor> inputs) {
         DocumentReader document = document();
         InferRequest request =
-                new InferRequest(model, document.text("id"), document.parameters(), inputs, document.outputs());
+                new InferRequest(model, document.id(), document.parameters(), inputs, document.outputs());
         return new RestRequest(
                 request,
                 document.forms(),
                 document.plainInputs(),
                 document.contestedJson(),
                 document.base64Inputs(),
-                foreign.name(),
-                foreign.hasNull());
+                settings().foreign().name(),
+                settings().foreign().hasNull());
     }
 
     /**

@@ -1,10 +1,10 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.InferResponse;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.json.MemberScanner;
+import dev.isthmus.transcoder.message.ExpectedOrigin;
 import dev.isthmus.transcoder.message.ResponseOrigin;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
@@ -16,8 +16,6 @@ import java.util.Map;
 public final class RestResponseReader extends MessageReader {
     /** Where its origin is looked for: servers write it before the outputs. */
     private static final int HEAD = 4 << 10;
-
-    private final ForeignParameters foreign;
 
     public RestResponseReader(ByteBufAllocator allocator, long jsonLength, WireLimits limits) {
         this(allocator, jsonLength, limits, Map.of());
@@ -38,21 +36,7 @@ public final class RestResponseReader extends MessageReader {
             WireLimits limits,
             Map<String, Map<String, Parameter>> sharedOutputs,
             ElementUse elements) {
-        this(
-                new ReaderSettings(
-                        false,
-                        elements,
-                        new ForeignParameters(true),
-                        limits,
-                        allocator,
-                        sharedOutputs,
-                        new HeldMemory()),
-                jsonLength);
-    }
-
-    private RestResponseReader(ReaderSettings settings, long jsonLength) {
-        super(settings, jsonLength);
-        this.foreign = settings.foreign();
+        super(new ReaderSettings(false, elements, true, limits, allocator, sharedOutputs), jsonLength);
     }
 
     /**
@@ -71,9 +55,12 @@ public final class RestResponseReader extends MessageReader {
      * What a response says at its beginning of the request that it answers.
      *
      * @param start the first bytes of its body, borrowed
+     * @param expected nothing else is looked for
      */
-    public static ResponseOrigin origin(ByteBuf start) {
-        return new ResponseOrigin(member(start, "model_name"), member(start, "id"));
+    public static ResponseOrigin origin(ByteBuf start, ExpectedOrigin expected) {
+        return new ResponseOrigin(
+                expected.model().isEmpty() ? "" : member(start, "model_name"),
+                expected.id().isEmpty() ? "" : member(start, "id"));
     }
 
     private static String member(ByteBuf start, String name) {
@@ -87,7 +74,7 @@ public final class RestResponseReader extends MessageReader {
      * Such parameters are left out of the response; a response that is passed through has them.
      */
     public boolean hasStrayWord() {
-        return foreign.hasWord();
+        return settings().foreign().hasWord();
     }
 
     /** The bytes of binary data announced by the JSON received so far. */
@@ -95,13 +82,22 @@ public final class RestResponseReader extends MessageReader {
         return document().binarySize();
     }
 
+    /** Ends the body of a response that is passed through. Throws as {@link #feed}. */
+    public void end() {
+        try {
+            requireTensors();
+            document().requireData();
+        } finally {
+            release();
+        }
+    }
+
     /** Ends the body; the response is owned by the caller. Throws as {@link #feed}. */
     public InferResponse finish() {
         try {
             List<Tensor> outputs = tensors();
             DocumentReader document = document();
-            ModelRef model = new ModelRef(document.text("model_name"), document.text("model_version"));
-            return new InferResponse(model, document.text("id"), document.parameters(), outputs);
+            return new InferResponse(document.model(), document.id(), document.parameters(), outputs);
         } finally {
             release();
         }

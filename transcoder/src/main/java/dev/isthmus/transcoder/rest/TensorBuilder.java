@@ -16,7 +16,6 @@ import dev.isthmus.transcoder.number.JsonNumbers;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -31,7 +30,6 @@ final class TensorBuilder extends ObjectReader {
     /** Its position among the tensors, which names it until its name is known. */
     private final int index;
 
-    private final Map<String, Parameter> parameters = new LinkedHashMap<>();
     private String name = "";
     private @Nullable DataType dataType;
     private @Nullable Shape shape;
@@ -41,7 +39,7 @@ final class TensorBuilder extends ObjectReader {
 
     private @Nullable ByteBuf data;
     private @Nullable BufferCollector binary;
-    private final BytesElementCounter walk = new BytesElementCounter();
+    private @Nullable BytesElementCounter walk;
     private long binarySize = -1;
     private boolean base64;
     /** The bytes counted for it. */
@@ -64,11 +62,11 @@ final class TensorBuilder extends ObjectReader {
     }
 
     @Override
+    @Nullable
     ValueReader member(String key, int depth) {
         return switch (key) {
-            case "name" -> text(key, this::name);
-            case "datatype" -> text(key, value -> dataType = check().dataType(name, value));
-            case "shape" -> new ShapeReader(this);
+            case "name", "datatype" -> null;
+            case "shape" -> new ShapeReader();
             case "data" -> openData(depth);
             default -> skipped(depth);
         };
@@ -88,20 +86,20 @@ final class TensorBuilder extends ObjectReader {
         return check().where(name) + what;
     }
 
-    private void name(String value) {
-        check().requireName(value, settings.limits());
-        settings.held().heap(value.length());
-        name = value;
+    @Override
+    void text(String key, String given) {
+        if (key.equals("datatype")) {
+            dataType = check().dataType(name, given);
+        } else {
+            settings.check().requireName(given, settings.limits());
+            settings.held().heap(given.length());
+            name = given;
+        }
     }
 
-    void shape(Shape value) {
+    private void shape(Shape value) {
         check().elementCount(name, value);
         shape = value;
-    }
-
-    @Override
-    Map<String, Parameter> parameters() {
-        return parameters;
     }
 
     private void binarySize(Parameter value) {
@@ -178,9 +176,9 @@ final class TensorBuilder extends ObjectReader {
             reader = null;
         }
         if (reader == null && binarySize < 0) {
-            parameters.putAll(settings.sharedOutputs().getOrDefault(name, Map.of()));
+            settings.sharedOutputs().getOrDefault(name, Map.of()).forEach(this::put);
         }
-        check().requireMemory(name, parameters, settings.limits());
+        check().requireMemory(name, parameters(), settings.limits());
         requireOneSource();
         if (reader != null) {
             reader.requireShape(extents);
@@ -195,7 +193,7 @@ final class TensorBuilder extends ObjectReader {
     }
 
     private boolean shared() {
-        return parameters.containsKey(Tensor.SHARED_MEMORY_REGION);
+        return parameters().containsKey(Tensor.SHARED_MEMORY_REGION);
     }
 
     private void requireOneSource() {
@@ -251,6 +249,7 @@ final class TensorBuilder extends ObjectReader {
     /** Checks the lengths of BYTES; for other datatypes the size has been checked already. */
     private void countBinary(ByteBuf part) {
         if (required(dataType, "datatype") == DataType.BYTES) {
+            walk = walk == null ? new BytesElementCounter() : walk;
             walk.add(part);
         }
         part.release();
@@ -265,7 +264,7 @@ final class TensorBuilder extends ObjectReader {
     /** The tensor without its data. */
     Tensor head() {
         return new Tensor(
-                name, required(dataType, "datatype"), required(shape, "shape"), parameters, Unpooled.EMPTY_BUFFER);
+                name, required(dataType, "datatype"), required(shape, "shape"), parameters(), Unpooled.EMPTY_BUFFER);
     }
 
     /** The binary data received and not taken before, owned by the caller. */
@@ -283,11 +282,7 @@ final class TensorBuilder extends ObjectReader {
             data = binary.take();
         }
         ByteBuf complete = data == null ? Unpooled.EMPTY_BUFFER : data;
-        if (counts()) {
-            if (reader == null && !shared() && type == DataType.BYTES) {
-                walk.requireComplete(check(), name, extents);
-            }
-        } else if (!shared() && (reader == null || reader instanceof DataReader)) {
+        if (!shared() && (reader == null || reader instanceof DataReader)) {
             check().requireRaw(name, type, extents, complete);
         }
         if (inBase64 && type == DataType.BYTES && binarySize < 0) {
@@ -295,11 +290,18 @@ final class TensorBuilder extends ObjectReader {
             complete.release();
             complete = decoded;
             base64 = true;
-            // It describes the JSON; a server that received it would decode again.
-            parameters.remove("content_type");
+            removeContentType();
         }
         data = null;
-        return new Tensor(name, type, extents, parameters, complete);
+        return new Tensor(name, type, extents, parameters(), complete);
+    }
+
+    /** Requires that its data is complete, which is only counted. */
+    void requireData() {
+        if (reader == null && !shared() && dataType == DataType.BYTES) {
+            BytesElementCounter counter = walk == null ? new BytesElementCounter() : walk;
+            counter.requireComplete(check(), name, required(shape, "shape"));
+        }
     }
 
     private ByteBuf decoded(ByteBuf texts) {
@@ -333,19 +335,13 @@ final class TensorBuilder extends ObjectReader {
     }
 
     /** Reads a tensor's {@code shape}. */
-    private static final class ShapeReader implements ValueReader {
+    private final class ShapeReader implements ValueReader {
         /** The most dimensions of nearly all tensors. */
         private static final int FEW = 4;
 
-        private final TensorBuilder tensor;
-        private final JsonNumbers number = new JsonNumbers();
         private long[] extents = new long[FEW];
         private boolean opened;
         private int rank;
-
-        ShapeReader(TensorBuilder tensor) {
-            this.tensor = tensor;
-        }
 
         @Override
         public boolean read(JsonTokenizer json) {
@@ -357,7 +353,7 @@ final class TensorBuilder extends ObjectReader {
                 if (!opened) {
                     open(token);
                 } else if (token == JsonToken.END_ARRAY) {
-                    tensor.shape(Shape.of(Arrays.copyOf(extents, rank)));
+                    shape(Shape.of(extents, rank));
                     return true;
                 } else {
                     extent(token, json);
@@ -367,25 +363,19 @@ final class TensorBuilder extends ObjectReader {
 
         private void open(JsonToken token) {
             if (token != JsonToken.START_ARRAY) {
-                throw tensor.check().failure(tensor.name(), "shape: an array is expected, got " + token);
+                throw check().failure(name, "shape: an array is expected, got " + token);
             }
             opened = true;
         }
 
         private void extent(JsonToken token, JsonTokenizer json) {
-            if (token == JsonToken.NUMBER) {
-                number.read(json.window(), json.tokenStart(), json.tokenEnd());
-            }
-            if (token != JsonToken.NUMBER || number.hasFraction() || !number.isInteger(true, 64)) {
-                throw tensor.check()
-                        .failure(
-                                tensor.name(),
-                                "shape: integers are expected, got "
-                                        + (token == JsonToken.NUMBER ? number.shown() : token.toString()));
+            JsonNumbers number = token == JsonToken.NUMBER ? json.number() : null;
+            if (number == null || number.hasFraction() || !number.isInteger(true, 64)) {
+                String got = number == null ? token.toString() : number.shown();
+                throw check().failure(name, "shape: integers are expected, got " + got);
             }
             if (rank == Shape.MAX_RANK) {
-                throw tensor.check()
-                        .failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are accepted");
+                throw check().failure(name, "shape: at most " + Shape.MAX_RANK + " dimensions are accepted");
             }
             if (rank == extents.length) {
                 extents = Arrays.copyOf(extents, 2 * rank);

@@ -80,21 +80,43 @@ class ExpectedOriginTest {
     void json_isReadAsFarAsItGoes() {
         String json = "{\"model_name\" : \"iris\", \"parameters\":{\"id\":\"no\",\"model_name\":\"no\"},"
                 + "\"outputs\":[{\"name\":\"id\",\"data\":[\"id\"]}],\"id\":\"\\u0037\"}";
-        assertThat(RestResponseReader.origin(json(json))).isEqualTo(new ResponseOrigin("iris", "7"));
+        assertThat(origin(json)).isEqualTo(new ResponseOrigin("iris", "7"));
         for (int length = 0; length < json.length(); length++) {
-            ResponseOrigin origin = RestResponseReader.origin(json(json.substring(0, length)));
+            ResponseOrigin origin = origin(json.substring(0, length));
             assertThat(EXPECTED.violation(origin)).as("of %s bytes", length).isNull();
         }
-        assertThat(RestResponseReader.origin(json("{\"id\":8,\"model_name\":null}")))
+        assertThat(origin("{\"id\":8,\"model_name\":null}"))
                 .isEqualTo(new ResponseOrigin("", ""));
-        assertThat(RestResponseReader.origin(json("{\"id\":\"\\x\"}"))).isEqualTo(new ResponseOrigin("", ""));
+        assertThat(origin("{\"id\":\"\\x\"}")).isEqualTo(new ResponseOrigin("", ""));
     }
 
     /** Servers write the members before their outputs: a large response is not searched. */
     @Test
     void json_isSearchedAtItsBeginning() {
         String json = "{\"outputs\":[" + "0,".repeat(4_000) + "0],\"id\":\"8\"}";
-        assertThat(RestResponseReader.origin(json(json)).id()).isEmpty();
+        assertThat(origin(json).id()).isEmpty();
+    }
+
+    @Test
+    void json_isSearchedForWhatIsExpected() {
+        String json = "{\"model_name\":\"iris\",\"id\":\"7\"}";
+        assertThat(RestResponseReader.origin(json(json), new ExpectedOrigin("iris", "")))
+                .isEqualTo(new ResponseOrigin("iris", ""));
+        assertThat(RestResponseReader.origin(json(json), ExpectedOrigin.ANY)).isEqualTo(new ResponseOrigin("", ""));
+    }
+
+    /** The name of a member may be written with escapes, in any length. */
+    @Test
+    void names_areFoundInAnySpelling() {
+        assertThat(origin("{\"i\\u0064\":\"7\"}").id()).isEqualTo("7");
+        assertThat(origin("{\"\\u0069\\u0064\":\"7\"}").id()).isEqualTo("7");
+        assertThat(origin("{\"ie\":\"6\",\"idx\":\"6\",\"\\u00e4\":\"6\",\"i\\x\":\"6\",\"id\":\"7\\n\u00e4\"}")
+                        .id())
+                .isEqualTo("7\n\u00e4");
+    }
+
+    private static ResponseOrigin origin(String text) {
+        return RestResponseReader.origin(json(text), EXPECTED);
     }
 
     private static ByteBuf json(String text) {

@@ -21,4 +21,17 @@ class KeySetTest {
             assertEquals(i + 1, keys.size());
         }
     }
+
+    @Test
+    void add_ofKeysOfTheProtocol_isTrueOnceForEach() {
+        KeySet keys = new KeySet();
+
+        for (String key : "id data name shape x datatype inputs outputs parameters".split(" ")) {
+            assertFalse(keys.contains(key));
+            assertTrue(keys.add(key));
+            assertTrue(keys.contains(key));
+            assertFalse(keys.add(key));
+        }
+        assertEquals(9, keys.size());
+    }
 }

@@ -151,6 +151,10 @@ class RestCodecTest {
                 : new RestResponseReader(ALLOCATOR, RestBody.ALL_JSON, WireLimits.DEFAULT);
         reader.feed(Unpooled.wrappedBuffer(body, 0, cut));
         reader.feed(Unpooled.wrappedBuffer(body, cut, body.length - cut));
+        if (passing) {
+            reader.end();
+            return new byte[0];
+        }
         InferResponse read = reader.finish();
         byte[] data = ByteBufUtil.getBytes(read.outputs().get(0).data());
         read.release();

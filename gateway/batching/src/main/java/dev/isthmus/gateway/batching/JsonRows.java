@@ -39,7 +39,7 @@ final class JsonRows {
     }
 
     private JsonRows(ByteBuf text, WireLimits limits, RowOwners owners) {
-        this.json = new JsonTokenizer(limits);
+        this.json = JsonTokenizer.of(limits);
         this.length = text.readableBytes();
         this.owners = owners;
         this.rows = owners.total();

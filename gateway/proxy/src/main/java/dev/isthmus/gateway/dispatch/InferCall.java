@@ -446,7 +446,7 @@ final class InferCall extends ForwardingReply {
          * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER if it is not complete
          */
         ReplyMessage.@Nullable Part end() {
-            reader.finish().release();
+            reader.end();
             return forwarded(received);
         }
 

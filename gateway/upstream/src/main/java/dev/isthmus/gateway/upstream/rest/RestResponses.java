@@ -64,7 +64,7 @@ record RestResponses(UpstreamFailures failures) {
      * @param start its first bytes, released if it is not
      */
     void requireOrigin(ByteBuf start, ExpectedOrigin expected) {
-        String violation = expected.violation(RestResponseReader.origin(start));
+        String violation = expected.violation(RestResponseReader.origin(start, expected));
         if (violation != null) {
             start.release();
             throw failures.badResponse(violation, null);

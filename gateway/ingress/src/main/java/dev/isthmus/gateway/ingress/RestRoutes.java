@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * The path is split before it is decoded, and each segment is decoded once.
  */
 final class RestRoutes {
+    /** Segments of nearly all paths, so that reading one does not allocate. */
+    private static final String[] FREQUENT = {"", "v2", "models", "infer"};
+
     private RestRoutes() {}
 
     /**
@@ -47,7 +50,7 @@ final class RestRoutes {
     static PathRoute route(RequestHead head) {
         int query = head.uri().indexOf('?');
         String path = query < 0 ? head.uri() : head.uri().substring(0, query);
-        String[] segments = path.split("/", -1);
+        String[] segments = segments(path);
         if (segments.length < 2 || !segments[0].isEmpty()) {
             throw notFound();
         }
@@ -65,6 +68,31 @@ final class RestRoutes {
             case "models" -> models(head, segments);
             default -> management(head, segments);
         };
+    }
+
+    private static String[] segments(String path) {
+        int count = 1;
+        for (int slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) {
+            count++;
+        }
+        String[] segments = new String[count];
+        int from = 0;
+        for (int i = 0; i < count; i++) {
+            int slash = path.indexOf('/', from);
+            int to = slash < 0 ? path.length() : slash;
+            segments[i] = segment(path, from, to);
+            from = to + 1;
+        }
+        return segments;
+    }
+
+    private static String segment(String path, int from, int to) {
+        for (String each : FREQUENT) {
+            if (each.length() == to - from && path.startsWith(each, from)) {
+                return each;
+            }
+        }
+        return path.substring(from, to);
     }
 
     private static PathRoute models(RequestHead head, String[] segments) {

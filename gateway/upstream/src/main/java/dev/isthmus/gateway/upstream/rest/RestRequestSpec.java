@@ -14,6 +14,7 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -60,8 +61,9 @@ final class RestRequestSpec {
             HeadWriter fields = HeadWriter.request(safe ? "GET" : "POST", path);
             fields.field("host", pool.settings().authority());
             for (Map.Entry<String, String> each : call.headers().entrySet()) {
-                if (!NOT_FORWARDED.contains(each.getKey())) {
-                    fields.field(each.getKey(), each.getValue());
+                String name = each.getKey().toLowerCase(Locale.ROOT);
+                if (!NOT_FORWARDED.contains(name)) {
+                    fields.field(name, each.getValue());
                 }
             }
             AsciiString id = call.context().sentId();

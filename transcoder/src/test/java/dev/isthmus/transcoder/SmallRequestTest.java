@@ -61,7 +61,7 @@ class SmallRequestTest {
 
     @Test
     void fourFloatsAsJson_areReadWithLittleGarbage() {
-        assertThat(bytesOf(() -> read().release())).isLessThan(6000);
+        assertThat(bytesOf(() -> read().release())).isLessThan(2600);
     }
 
     @Test

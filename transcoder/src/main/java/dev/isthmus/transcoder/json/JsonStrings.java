@@ -84,6 +84,11 @@ final class JsonStrings {
         return bytes;
     }
 
+    /** Whether the last string found, between these indices, is ASCII without escapes. */
+    boolean isPlain(byte[] window, int from, int to) {
+        return !escaped && isAscii(window, from, to);
+    }
+
     private static boolean isAscii(byte[] bytes, int from, int to) {
         for (int i = from; i < to; i++) {
             if (bytes[i] < 0) {

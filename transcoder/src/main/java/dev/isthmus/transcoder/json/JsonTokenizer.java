@@ -423,6 +423,9 @@ public final class JsonTokenizer {
         if (frequent != null) {
             return frequent;
         }
+        if (strings.isPlain(window, tokenStart, tokenEnd)) {
+            return new String(window, tokenStart, tokenEnd - tokenStart, StandardCharsets.ISO_8859_1);
+        }
         ByteBuffer utf8 = utf8();
         return new String(utf8.array(), utf8.arrayOffset() + utf8.position(), utf8.remaining(), StandardCharsets.UTF_8);
     }

@@ -25,7 +25,7 @@ final class DocumentReader extends ObjectReader {
     /** Most messages have as many tensors, or fewer. */
     private static final int FEW = 2;
 
-    private final ReaderSettings settings;
+    private final ReaderState state;
     private final List<TensorBuilder> tensors = new ArrayList<>(FEW);
     private String id = "";
     private String modelName = "";
@@ -35,9 +35,9 @@ final class DocumentReader extends ObjectReader {
 
     private boolean binaryByDefault;
 
-    DocumentReader(ReaderSettings settings) {
-        super(settings);
-        this.settings = settings;
+    DocumentReader(ReaderState state) {
+        super(state);
+        this.state = state;
     }
 
     /** The id; empty if it is absent. */
@@ -67,14 +67,14 @@ final class DocumentReader extends ObjectReader {
     /**
      * The memory held, in bytes.
      *
-     * @param window as in {@link HeldMemory#bytes}
+     * @param window as in {@link ReaderState#held}
      */
     long held(int window) {
         if (!tensors.isEmpty()) {
             // The other tensors are unchanged since they were last counted.
             tensors.getLast().updateHeld();
         }
-        return settings.held().bytes(window);
+        return state.held(window);
     }
 
     List<RequestedOutput> outputs() {
@@ -122,10 +122,10 @@ final class DocumentReader extends ObjectReader {
     ValueReader member(String key, int depth) {
         return switch (key) {
             case "id" -> null;
-            case "model_name", "model_version" -> settings.request() ? skipped(depth) : null;
-            case "inputs" -> settings.request() ? new ObjectArrayReader(key) : skipped(depth);
+            case "model_name", "model_version" -> state.request ? skipped(depth) : null;
+            case "inputs" -> state.request ? new ObjectArrayReader(key) : skipped(depth);
             case "outputs" -> {
-                outputs = settings.request() ? new RequestedOutputs(settings.limits()) : null;
+                outputs = state.request ? new RequestedOutputs(state.limits) : null;
                 yield new ObjectArrayReader(key);
             }
             default -> skipped(depth);
@@ -134,7 +134,7 @@ final class DocumentReader extends ObjectReader {
 
     @Override
     void text(String key, String given) {
-        settings.held().heap(given.length());
+        state.heap(given.length());
         switch (key) {
             case "id" -> id = given;
             case "model_name" -> modelName = given;
@@ -143,19 +143,19 @@ final class DocumentReader extends ObjectReader {
     }
 
     private TensorBuilder nextTensor(String key) {
-        int limit = settings.limits().tensors();
+        int limit = state.limits.tensors();
         if (tensors.size() == limit) {
-            throw settings.failure(key + ": at most " + limit + " are accepted");
+            throw state.failure(key + ": at most " + limit + " are accepted");
         }
-        tensors.add(new TensorBuilder(settings, tensors.size()));
+        tensors.add(new TensorBuilder(state, tensors.size()));
         return tensors.getLast();
     }
 
     @Override
     void end() {
-        String required = settings.request() ? "inputs" : "outputs";
+        String required = state.request ? "inputs" : "outputs";
         if (!has(required)) {
-            throw settings.failure("'" + required + "' is missing");
+            throw state.failure("'" + required + "' is missing");
         }
     }
 
@@ -164,10 +164,10 @@ final class DocumentReader extends ObjectReader {
         boolean form = parameter.equals("binary_data_output");
         if (form) {
             // KServe echoes it in the response.
-            binaryByDefault = settings.request() && ParameterValue.bool(parameter, given);
+            binaryByDefault = state.request && ParameterValue.bool(parameter, given);
         }
         // A server that accepts any parameter leaves these names to its models.
-        if (settings.request() && !settings.foreign().allowed()) {
+        if (state.request && !state.anyParameter) {
             ReservedParameters.require(parameter, given);
         }
         return form;
@@ -179,7 +179,7 @@ final class DocumentReader extends ObjectReader {
      */
     @Override
     boolean lastParameterCounts() {
-        return !settings.request();
+        return !state.request;
     }
 
     @Override
@@ -209,7 +209,7 @@ final class DocumentReader extends ObjectReader {
     }
 
     private void requireDistinct() {
-        settings.check().requireDistinct(tensors, TensorBuilder::name);
+        state.check().requireDistinct(tensors, TensorBuilder::name);
         if (outputs != null) {
             outputs.requireDistinct();
         }
@@ -224,7 +224,7 @@ final class DocumentReader extends ObjectReader {
     /** The tensors, complete and owned by the caller. */
     List<Tensor> takeTensors() {
         requireDistinct();
-        boolean base64 = settings.request() && ParameterValue.base64(parameters());
+        boolean base64 = state.request && ParameterValue.base64(parameters());
         List<Tensor> taken = new ArrayList<>(tensors.size());
         try {
             for (TensorBuilder builder : tensors) {
@@ -243,7 +243,7 @@ final class DocumentReader extends ObjectReader {
     void release() {
         tensors.forEach(TensorBuilder::release);
         tensors.clear();
-        settings.held().clear();
+        state.clear();
     }
 
     /** Checks the types of the request parameters that the protocol documents define: sequence and schedule policy. */
@@ -308,16 +308,16 @@ final class DocumentReader extends ObjectReader {
                         if (!opened) {
                             throw unexpected("an array", token);
                         }
-                        item = outputs == null || name.equals("inputs") ? nextTensor(name) : outputs.next(settings);
+                        item = outputs == null || name.equals("inputs") ? nextTensor(name) : outputs.next(state);
                     }
                     case END_ARRAY -> {
                         return true;
                     }
                     case NULL -> {
-                        if (opened || !settings.request() || name.equals("inputs")) {
+                        if (opened || !state.request || name.equals("inputs")) {
                             throw unexpected("an array of objects", token);
                         }
-                        settings.foreign().absent();
+                        state.hasNull = true;
                         return true;
                     }
                     default -> throw unexpected("an array of objects", token);
@@ -327,7 +327,7 @@ final class DocumentReader extends ObjectReader {
         }
 
         private OipException unexpected(String wanted, JsonToken token) {
-            return settings.failure(name + ": " + wanted + " is expected, got " + token);
+            return state.failure(name + ": " + wanted + " is expected, got " + token);
         }
     }
 
@@ -343,12 +343,12 @@ final class DocumentReader extends ObjectReader {
         }
 
         /** The reader of the next object. */
-        ObjectReader next(ReaderSettings settings) {
+        ObjectReader next(ReaderState state) {
             if (complete.size() == limits.tensors()) {
                 throw OipException.invalid("outputs: at most " + limits.tensors() + " are accepted");
             }
-            settings.held().heap(HeldMemory.OUTPUT);
-            return new OutputReader(settings);
+            state.heap(ReaderState.OUTPUT);
+            return new OutputReader(state);
         }
 
         /** Reads the object of a requested output. */
@@ -356,8 +356,8 @@ final class DocumentReader extends ObjectReader {
             private String name = "";
             private @Nullable Boolean binary;
 
-            OutputReader(ReaderSettings settings) {
-                super(settings);
+            OutputReader(ReaderState state) {
+                super(state);
             }
 
             @Override

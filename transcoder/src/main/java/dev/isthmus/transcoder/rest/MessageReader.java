@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
  * binary data.
  */
 public abstract sealed class MessageReader permits RestRequestReader, RestResponseReader {
-    /** Bytes: two stripes of numbers fit, and a window of it is within what {@link HeldMemory} does not count. */
+    /** Bytes: two stripes of numbers fit, and a window of it is within what {@link ReaderState} does not count. */
     private static final int PART = 13_600;
 
-    private final ReaderSettings settings;
+    private final ReaderState state;
     private final long jsonLength;
     /** Null once it is released. */
     private @Nullable JsonTokenizer json;
@@ -33,15 +33,15 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
     private boolean opened;
     private boolean complete;
 
-    MessageReader(ReaderSettings settings, long jsonLength) {
-        this.settings = settings;
+    MessageReader(ReaderState state, long jsonLength) {
+        this.state = state;
         this.jsonLength = jsonLength;
-        this.json = JsonTokenizer.of(settings.limits());
-        this.document = new DocumentReader(settings);
+        this.json = JsonTokenizer.of(state.limits);
+        this.document = new DocumentReader(state);
     }
 
-    final ReaderSettings settings() {
-        return settings;
+    final ReaderState state() {
+        return state;
     }
 
     /** The document read so far. */
@@ -66,7 +66,7 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
 
     private void take(ByteBuf chunk) {
         if (jsonLength == 0) {
-            throw settings.failure("Inference-Header-Content-Length: the length of the JSON is expected, got 0");
+            throw state.failure("Inference-Header-Content-Length: the length of the JSON is expected, got 0");
         }
         long left = jsonLength < 0 ? Long.MAX_VALUE : jsonLength - jsonTaken;
         int textBytes = (int) Math.min(left, chunk.readableBytes());
@@ -112,7 +112,7 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
     /** Ends the body: all of its tensors, and their binary data, are required. */
     final void requireTensors() {
         if (jsonLength > jsonTaken || jsonLength == 0) {
-            throw settings.failure(
+            throw state.failure(
                     "Inference-Header-Content-Length is " + jsonLength + ", but the body has " + jsonTaken + " bytes");
         }
         JsonTokenizer tokens = requireNonNull(json);
@@ -143,7 +143,7 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
                 tokens.next();
             }
         } catch (JsonException e) {
-            throw settings.failure(String.valueOf(e.getMessage()));
+            throw state.failure(String.valueOf(e.getMessage()));
         }
     }
 
@@ -154,7 +154,7 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
                 return false;
             }
             if (token != JsonToken.START_OBJECT) {
-                throw settings.failure("the body: an object is expected, got " + token);
+                throw state.failure("the body: an object is expected, got " + token);
             }
             opened = true;
         }
@@ -178,7 +178,7 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
             skipFull();
         }
         if (at < chunk.writerIndex()) {
-            throw settings.failure("the body has " + (chunk.writerIndex() - at)
+            throw state.failure("the body has " + (chunk.writerIndex() - at)
                     + " bytes or more beyond what binary_data_size announces");
         }
     }
@@ -188,7 +188,7 @@ public abstract sealed class MessageReader permits RestRequestReader, RestRespon
         skipFull();
         if (tensor < document.tensors().size()) {
             TensorBuilder builder = document.tensors().get(tensor);
-            throw settings.check()
+            throw state.check()
                     .failure(
                             builder.name(),
                             "a binary_data_size of " + builder.binarySize() + " is announced, but " + taken

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads an object with parameters (the message, a tensor, a requested output), from after its opening brace. */
 abstract class ObjectReader implements ValueReader {
-    private final ReaderSettings settings;
+    private final ReaderState state;
     private final KeySet keys = new KeySet();
     private @Nullable ValueReader value;
     /** The member whose value comes next, if that is a string. */
@@ -23,8 +23,8 @@ abstract class ObjectReader implements ValueReader {
     /** The heap bytes counted for the names of its members and parameters. */
     private long names;
 
-    ObjectReader(ReaderSettings settings) {
-        this.settings = settings;
+    ObjectReader(ReaderState state) {
+        this.state = state;
     }
 
     /** The reader of this member's value, which comes next; null for a string, which {@link #text} receives. */
@@ -66,7 +66,7 @@ abstract class ObjectReader implements ValueReader {
     @Override
     public final boolean read(JsonTokenizer json) {
         while (text == null ? value == null || value.read(json) : text(text, json)) {
-            settings.foreign().skipped(value);
+            state.skipped(value);
             value = null;
             text = null;
             JsonToken token = json.next();
@@ -74,13 +74,13 @@ abstract class ObjectReader implements ValueReader {
                 return false;
             }
             if (token == JsonToken.END_OBJECT) {
-                settings.held().heap(-names);
+                state.heap(-names);
                 end();
                 return true;
             }
             String key = json.text();
             requireNew(key, keys);
-            value = key.equals("parameters") ? new ParametersReader(settings, this) : member(key, json.depth());
+            value = key.equals("parameters") ? new ParametersReader(state, this) : member(key, json.depth());
             text = value == null ? key : null;
         }
         return false;
@@ -92,9 +92,9 @@ abstract class ObjectReader implements ValueReader {
         if (token == JsonToken.STRING) {
             text(key, json.text());
         } else if (token == JsonToken.NULL) {
-            settings.foreign().absent();
+            state.hasNull = true;
         } else if (token != JsonToken.NEED_MORE) {
-            throw settings.failure(where(key) + ": a string is expected, got " + token);
+            throw state.failure(where(key) + ": a string is expected, got " + token);
         }
         return token != JsonToken.NEED_MORE;
     }
@@ -107,11 +107,11 @@ abstract class ObjectReader implements ValueReader {
     /** Adds a key; fails if it is duplicated. */
     final void requireNew(String key, KeySet seen) {
         if (!seen.add(key)) {
-            throw settings.failure(where("key '" + key + "' is given twice"));
+            throw state.failure(where("key '" + key + "' is given twice"));
         }
-        long bytes = HeldMemory.member(key);
+        long bytes = ReaderState.member(key);
         names += bytes;
-        settings.held().heap(bytes);
+        state.heap(bytes);
     }
 
     final boolean has(String key) {
@@ -120,12 +120,12 @@ abstract class ObjectReader implements ValueReader {
 
     /** A reader that skips a value. */
     final ValueReader skipped(int depth) {
-        return settings.request() ? SkippedValue.strict(depth, settings.held()::heap) : SkippedValue.lenient(depth);
+        return state.request ? SkippedValue.strict(depth, state::heap) : SkippedValue.lenient(depth);
     }
 
     /** Reads the {@code parameters} of a message, a tensor or a requested output. */
     private static final class ParametersReader implements ValueReader {
-        private final ReaderSettings settings;
+        private final ReaderState state;
         private final ObjectReader owner;
         private final KeySet keys = new KeySet();
         private boolean opened;
@@ -135,15 +135,15 @@ abstract class ObjectReader implements ValueReader {
 
         private String nestedKey = "";
 
-        ParametersReader(ReaderSettings settings, ObjectReader owner) {
-            this.settings = settings;
+        ParametersReader(ReaderState state, ObjectReader owner) {
+            this.state = state;
             this.owner = owner;
         }
 
         @Override
         public boolean read(JsonTokenizer json) {
             while (nested == null || nested.read(json)) {
-                settings.foreign().skipped(nested);
+                state.skipped(nested);
                 keep(nested);
                 nested = null;
                 JsonToken token = json.next();
@@ -159,7 +159,7 @@ abstract class ObjectReader implements ValueReader {
                     }
                     key = key(json.text());
                 } else if (token == JsonToken.NULL) {
-                    settings.foreign().absent();
+                    state.hasNull = true;
                     return true;
                 } else {
                     open(token);
@@ -170,7 +170,7 @@ abstract class ObjectReader implements ValueReader {
 
         private void open(JsonToken token) {
             if (token != JsonToken.START_OBJECT) {
-                throw settings.failure(owner.where("parameters") + ": an object is expected, got " + token);
+                throw state.failure(owner.where("parameters") + ": an object is expected, got " + token);
             }
             opened = true;
         }
@@ -180,9 +180,9 @@ abstract class ObjectReader implements ValueReader {
                 return name;
             }
             owner.requireNew(name, keys);
-            int limit = settings.limits().parameters();
+            int limit = state.limits.parameters();
             if (keys.size() > limit) {
-                throw settings.failure("parameters: at most " + limit + " are accepted");
+                throw state.failure("parameters: at most " + limit + " are accepted");
             }
             return name;
         }
@@ -191,9 +191,8 @@ abstract class ObjectReader implements ValueReader {
             Parameter value = ParameterValue.of(token, json);
             if (value != null) {
                 keep(name, value);
-            } else if ((settings.request() && SkippedValue.isWord(token))
-                    || !settings.foreign().accepts(name)) {
-                throw settings.failure(owner.where("parameter '" + name + "': "
+            } else if ((state.request && SkippedValue.isWord(token)) || !state.accepts(name)) {
+                throw state.failure(owner.where("parameter '" + name + "': "
                         + (token == JsonToken.NUMBER
                                 ? "at most 64 bits are accepted"
                                 : "a string, a number or a boolean is expected")
@@ -205,20 +204,19 @@ abstract class ObjectReader implements ValueReader {
 
         /** Retained as text, except in a response that is passed through, or if it is not JSON. */
         private void foreign(String name, JsonToken token, JsonTokenizer json) {
-            boolean kept = settings.request() || settings.elements() == ElementUse.READ;
+            boolean kept = state.request || state.elements == ElementUse.READ;
             boolean opens = token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY;
             if (opens) {
                 int depth = json.depth() - 1;
-                SkippedValue value = settings.request()
-                        ? SkippedValue.strict(depth, settings.held()::heap)
-                        : SkippedValue.lenient(depth);
+                SkippedValue value =
+                        state.request ? SkippedValue.strict(depth, state::heap) : SkippedValue.lenient(depth);
                 nestedKey = name;
-                nested = kept ? new RetainedText(value, settings.held()::data) : value;
+                nested = kept ? new RetainedText(value, state::data) : value;
             }
             if (nested instanceof RetainedText text) {
                 text.add(json.window(), json.position() - 1, json.position());
             } else if (SkippedValue.isWord(token)) {
-                settings.foreign().word();
+                state.hasWord = true;
             } else if (!opens && kept) {
                 put(name, new Parameter.Json(json.token()), json.tokenEnd() - json.tokenStart());
             }
@@ -237,15 +235,15 @@ abstract class ObjectReader implements ValueReader {
             if (owner.consumes(name, value)) {
                 return;
             }
-            if (settings.request() && name.startsWith("triton_") && !name.equals(StreamParameters.EMPTY_FINAL)) {
-                throw settings.failure(
+            if (state.request && name.startsWith("triton_") && !name.equals(StreamParameters.EMPTY_FINAL)) {
+                throw state.failure(
                         owner.where("parameter '" + name + "': names that begin with triton_ are reserved"));
             }
             put(name, value, value instanceof Parameter.Text text ? text.value().length() : 0);
         }
 
         private void put(String name, Parameter value, long text) {
-            settings.held().heap(HeldMemory.PARAMETER + text);
+            state.heap(ReaderState.PARAMETER + text);
             owner.put(name, value);
         }
     }

@@ -37,7 +37,7 @@ public final class RestRequestReader extends MessageReader {
             boolean anyParameter,
             WireLimits limits,
             ElementUse elements) {
-        super(new ReaderSettings(true, elements, anyParameter, limits, allocator, Map.of()), jsonLength);
+        super(new ReaderState(true, elements, anyParameter, limits, allocator, Map.of()), jsonLength);
         this.model = model;
     }
 
@@ -75,8 +75,8 @@ public final class RestRequestReader extends MessageReader {
                 document.plainInputs(),
                 document.contestedJson(),
                 document.base64Inputs(),
-                settings().foreign().name(),
-                settings().foreign().hasNull());
+                state().foreign,
+                state().hasNull);
     }
 
     /**

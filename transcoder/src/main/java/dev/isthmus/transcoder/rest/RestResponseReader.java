@@ -36,7 +36,7 @@ public final class RestResponseReader extends MessageReader {
             WireLimits limits,
             Map<String, Map<String, Parameter>> sharedOutputs,
             ElementUse elements) {
-        super(new ReaderSettings(false, elements, true, limits, allocator, sharedOutputs), jsonLength);
+        super(new ReaderState(false, elements, true, limits, allocator, sharedOutputs), jsonLength);
     }
 
     /**
@@ -74,7 +74,7 @@ public final class RestResponseReader extends MessageReader {
      * Such parameters are left out of the response; a response that is passed through has them.
      */
     public boolean hasStrayWord() {
-        return settings().foreign().hasWord();
+        return state().hasWord;
     }
 
     /** The bytes of binary data announced by the JSON received so far. */

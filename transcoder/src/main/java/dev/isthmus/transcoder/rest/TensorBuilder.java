@@ -26,7 +26,7 @@ final class TensorBuilder extends ObjectReader {
      */
     private static final int SMALL_PARTS = 256;
 
-    private final ReaderSettings settings;
+    private final ReaderState state;
     /** Its position among the tensors, which names it until its name is known. */
     private final int index;
 
@@ -45,11 +45,11 @@ final class TensorBuilder extends ObjectReader {
     /** The bytes counted for it. */
     private long counted;
 
-    TensorBuilder(ReaderSettings settings, int index) {
-        super(settings);
-        this.settings = settings;
+    TensorBuilder(ReaderState state, int index) {
+        super(state);
+        this.state = state;
         this.index = index;
-        settings.held().heap(HeldMemory.TENSOR);
+        state.heap(ReaderState.TENSOR);
     }
 
     String name() {
@@ -58,7 +58,7 @@ final class TensorBuilder extends ObjectReader {
 
     /** The checks, whose failures name the tensor. */
     TensorCheck check() {
-        return name.isEmpty() ? settings.check().at(index) : settings.check();
+        return name.isEmpty() ? state.check().at(index) : state.check();
     }
 
     @Override
@@ -91,8 +91,8 @@ final class TensorBuilder extends ObjectReader {
         if (key.equals("datatype")) {
             dataType = check().dataType(name, given);
         } else {
-            settings.check().requireName(given, settings.limits());
-            settings.held().heap(given.length());
+            state.check().requireName(given, state.limits);
+            state.heap(given.length());
             name = given;
         }
     }
@@ -116,41 +116,41 @@ final class TensorBuilder extends ObjectReader {
 
     /** The reader of the data, which comes next. If the datatype is not known yet, the text is retained. */
     private ValueReader openData(int depth) {
-        settings.held().heap(HeldMemory.DATA);
+        state.heap(ReaderState.DATA);
         DataType type = dataType;
         if (type == null) {
-            RetainedText text = new RetainedText(SkippedValue.lenient(depth), settings.held()::data);
+            RetainedText text = new RetainedText(SkippedValue.lenient(depth), state::data);
             kept = text;
             return json -> defer(text, json);
         }
         long expected = expectedBytes(type);
         reader = skims(type)
-                ? new DataScanner(check(), name, type, settings.limits(), depth)
+                ? new DataScanner(check(), name, type, state.limits, depth)
                 : counts()
-                        ? new ElementCounter(check(), name, type, settings.limits(), depth)
+                        ? new ElementCounter(check(), name, type, state.limits, depth)
                         : reader(type, expected, depth);
         return reader;
     }
 
     private boolean defer(RetainedText text, JsonTokenizer json) {
         boolean complete = text.read(json);
-        if (text.size() > settings.limits().bodyBytes()) {
-            throw check().tooLarge(name, settings.limits().bodyBytes());
+        if (text.size() > state.limits.bodyBytes()) {
+            throw check().tooLarge(name, state.limits.bodyBytes());
         }
         return complete;
     }
 
     private boolean skims(DataType type) {
-        return settings.elements() == ElementUse.SKIMMED && DataScanner.supports(type);
+        return state.elements == ElementUse.SKIMMED && DataScanner.supports(type);
     }
 
     /** Whether it belongs to a response that is passed through. */
     private boolean counts() {
-        return settings.elements() == ElementUse.COUNTED;
+        return state.elements == ElementUse.COUNTED;
     }
 
     private DataReader reader(DataType type, long expectedBytes, int depth) {
-        return new DataReader(check(), name, type, settings.limits(), depth, expectedBytes, settings.allocator());
+        return new DataReader(check(), name, type, state.limits, depth, expectedBytes, state.allocator);
     }
 
     private long expectedBytes(DataType type) {
@@ -165,20 +165,20 @@ final class TensorBuilder extends ObjectReader {
         Shape extents = required(shape, "shape");
         if (kept != null) {
             reader = counts()
-                    ? new ElementCounter(check(), name, type, settings.limits(), 0)
+                    ? new ElementCounter(check(), name, type, state.limits, 0)
                     : reader(type, expectedBytes(type), 0);
-            reader.read(kept.tokens(settings.limits()));
+            reader.read(kept.tokens(state.limits));
             kept.release();
         }
         if (reader != null && reader.absent()) {
-            settings.foreign().absent();
+            state.hasNull = true;
             reader.release();
             reader = null;
         }
         if (reader == null && binarySize < 0) {
-            settings.sharedOutputs().getOrDefault(name, Map.of()).forEach(this::put);
+            state.sharedOutputs.getOrDefault(name, Map.of()).forEach(this::put);
         }
-        check().requireMemory(name, parameters(), settings.limits());
+        check().requireMemory(name, parameters(), state.limits);
         requireOneSource();
         if (reader != null) {
             reader.requireShape(extents);
@@ -239,7 +239,7 @@ final class TensorBuilder extends ObjectReader {
         }
         BufferCollector parts = binary;
         if (parts == null) {
-            parts = new BufferCollector(settings.allocator(), SMALL_PARTS);
+            parts = new BufferCollector(state.allocator, SMALL_PARTS);
             binary = parts;
         }
         parts.add(part);
@@ -306,7 +306,7 @@ final class TensorBuilder extends ObjectReader {
 
     private ByteBuf decoded(ByteBuf texts) {
         try {
-            return Base64Inputs.decoded(settings.allocator(), texts);
+            return Base64Inputs.decoded(state.allocator, texts);
         } catch (IllegalArgumentException e) {
             throw new OipException(
                     check().code(), check().where(name) + "its content_type is base64, its data is not", e);
@@ -315,9 +315,8 @@ final class TensorBuilder extends ObjectReader {
 
     /** Updates the bytes counted for its data. Of a response, binary data is a part of what was received and counts there. */
     void updateHeld() {
-        long bytes =
-                (reader == null ? 0 : reader.held()) + (binary == null || !settings.request() ? 0 : binary.bytes());
-        settings.held().data(bytes - counted);
+        long bytes = (reader == null ? 0 : reader.held()) + (binary == null || !state.request ? 0 : binary.bytes());
+        state.data(bytes - counted);
         counted = bytes;
     }
 

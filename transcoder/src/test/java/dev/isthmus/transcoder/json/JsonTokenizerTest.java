@@ -22,7 +22,9 @@ class JsonTokenizerTest {
         StringBuilder tokens = new StringBuilder();
         JsonToken token = json.next();
         for (; token != JsonToken.END && token != JsonToken.NEED_MORE; token = json.next()) {
-            tokens.append(token).append(token == JsonToken.KEY ? json.text() : "").append(' ');
+            tokens.append(token)
+                    .append(token == JsonToken.KEY ? json.text() : "")
+                    .append(' ');
         }
         return tokens.append(token).toString();
     }
@@ -31,7 +33,13 @@ class JsonTokenizerTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "{\"a\":[{\"b\":\"c\\", "{\"long\":\"\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4", "[-12345678901234", "{\"a\":1}", "[tru", "[1,]", "}",
+                "{\"a\":[{\"b\":\"c\\",
+                "{\"long\":\"\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4",
+                "[-12345678901234",
+                "{\"a\":1}",
+                "[tru",
+                "[1,]",
+                "}",
                 ""
             })
     void document_hasNothingOfTheOneBefore(String before) {

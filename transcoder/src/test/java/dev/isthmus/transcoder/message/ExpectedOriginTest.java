@@ -85,8 +85,7 @@ class ExpectedOriginTest {
             ResponseOrigin origin = origin(json.substring(0, length));
             assertThat(EXPECTED.violation(origin)).as("of %s bytes", length).isNull();
         }
-        assertThat(origin("{\"id\":8,\"model_name\":null}"))
-                .isEqualTo(new ResponseOrigin("", ""));
+        assertThat(origin("{\"id\":8,\"model_name\":null}")).isEqualTo(new ResponseOrigin("", ""));
         assertThat(origin("{\"id\":\"\\x\"}")).isEqualTo(new ResponseOrigin("", ""));
     }
 

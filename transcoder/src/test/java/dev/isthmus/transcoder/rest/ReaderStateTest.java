@@ -11,7 +11,7 @@ import io.netty.buffer.Unpooled;
 import org.junit.jupiter.api.Test;
 
 /** The memory that a request holds while it is read. */
-class HeldMemoryTest {
+class ReaderStateTest {
     private static final int FLOATS = 4 << 20;
     private static final int CHUNK = 4096;
     private static final ByteBuf NUMBERS =

@@ -12,7 +12,7 @@ final class KeySet {
 
     static {
         String frequent = "id inputs outputs parameters model_name model_version name shape datatype data";
-        for (String key : frequent.split(" ")) {
+        for (String key : frequent.split(" ", -1)) {
             BITS.put(key, 1L << BITS.size());
         }
     }

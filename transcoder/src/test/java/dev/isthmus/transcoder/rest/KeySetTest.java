@@ -26,7 +26,7 @@ class KeySetTest {
     void add_ofKeysOfTheProtocol_isTrueOnceForEach() {
         KeySet keys = new KeySet();
 
-        for (String key : "id data name shape x datatype inputs outputs parameters".split(" ")) {
+        for (String key : "id data name shape x datatype inputs outputs parameters".split(" ", -1)) {
             assertFalse(keys.contains(key));
             assertTrue(keys.add(key));
             assertTrue(keys.contains(key));

@@ -1,17 +1,21 @@
 package dev.isthmus.gateway.metrics;
 
+import dev.isthmus.gateway.net.TimedEventLoop;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.SingleThreadEventExecutor;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.ClassicHistogramBuckets;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
-/** The meters of the event loops: how late each runs a task that is due, and how many tasks wait. */
+/** The meters of the event loops: how late each runs a task that is due, how many tasks wait, and turns. */
 public final class EventLoopMetrics {
     private static final long INTERVAL_MILLIS = 250;
     private static final Duration[] BUCKETS = Stream.of(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000)
@@ -39,6 +43,29 @@ public final class EventLoopMetrics {
                 .serviceLevelObjectives(BUCKETS)
                 .register(registry);
         all.forEach(loop -> measure(loop, delay));
+    }
+
+    /** Registers the lengths of turns, which the loops count and a scrape reads. */
+    static void register(Iterable<EventExecutor> loops, PrometheusRegistry registry) {
+        registry.register(() -> turns(loops));
+    }
+
+    private static HistogramSnapshot turns(Iterable<EventExecutor> loops) {
+        double[] bounds = TimedEventLoop.bounds();
+        long[] turns = new long[bounds.length];
+        double seconds = 0;
+        for (EventExecutor each : loops) {
+            seconds += each instanceof TimedEventLoop loop ? loop.addTo(turns) : 0;
+        }
+        return HistogramSnapshot.builder()
+                .name("isthmus_event_loop_turn_seconds")
+                .help("How long an event loop handles what is due, from the end of a wait to the next one; meanwhile"
+                        + " everything else on that loop waits")
+                .dataPoint(HistogramSnapshot.HistogramDataPointSnapshot.builder()
+                        .classicHistogramBuckets(ClassicHistogramBuckets.of(bounds, turns))
+                        .sum(seconds)
+                        .build())
+                .build();
     }
 
     private static double pending(List<SingleThreadEventExecutor> loops) {

@@ -1,9 +1,12 @@
 package dev.isthmus.gateway.net;
 
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoEventLoop;
+import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
 /** The event loops of a gateway: how they start and end. */
@@ -15,10 +18,18 @@ public final class EventLoops {
 
     private EventLoops() {}
 
-    /** Two loops for each core, or as many as {@code io.netty.eventLoopThreads} says. */
+    /** Two {@link TimedEventLoop}s for each core, or as many as {@code io.netty.eventLoopThreads} says. */
     public static EventLoopGroup start(Transport transport) {
-        return new MultiThreadIoEventLoopGroup(
-                0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
+        return start(0, transport.ioHandlerFactory());
+    }
+
+    static EventLoopGroup start(int number, IoHandlerFactory handlers) {
+        return new MultiThreadIoEventLoopGroup(number, new DefaultThreadFactory("isthmus-loop"), handlers) {
+            @Override
+            protected IoEventLoop newChild(Executor executor, IoHandlerFactory factory, Object... args) {
+                return new TimedEventLoop(this, executor, factory);
+            }
+        };
     }
 
     /**

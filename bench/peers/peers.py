@@ -953,8 +953,9 @@ def spread(runs, key, digits=0):
     return f"{statistics.median(v):,.{digits}f} ({min(v):,.{digits}f}-{max(v):,.{digits}f})"
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(description):
+    """The parser of the options, which other benches add theirs to."""
+    p = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--targets", nargs="*", help="names from targets.json (default: all)")
     p.add_argument("--roles", nargs="*")
     p.add_argument("--workloads", nargs="*")
@@ -984,7 +985,11 @@ def main():
     p.add_argument("--quick", action="store_true", help="skip the long warm-up of targets that need one: figures are meaningless")
     p.add_argument("--check-only", action="store_true", help="start everything, check responses, measure nothing")
     p.add_argument("--report", metavar="RESULTS", help="print the tables of a results file and exit")
-    args = p.parse_args()
+    return p
+
+
+def main():
+    args = options(__doc__).parse_args()
     if args.report:
         print(report(args.report))
         return

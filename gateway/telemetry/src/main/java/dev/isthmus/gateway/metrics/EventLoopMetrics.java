@@ -17,7 +17,7 @@ import java.util.stream.StreamSupport;
 
 /** The meters of the event loops: how late each runs a task that is due, how many tasks wait, and turns. */
 public final class EventLoopMetrics {
-    private static final long INTERVAL_MILLIS = 250;
+    private static final long INTERVAL_NANOS = 250_000_000;
     private static final Duration[] BUCKETS = Stream.of(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000)
             .map(Duration::ofMillis)
             .toArray(Duration[]::new);
@@ -72,31 +72,15 @@ public final class EventLoopMetrics {
         return loops.stream().mapToLong(SingleThreadEventExecutor::pendingTasks).sum();
     }
 
+    /** Records how late the loop runs this task, which is then due again. */
     private static void measure(EventExecutor loop, Timer delay) {
-        long interval = TimeUnit.MILLISECONDS.toNanos(INTERVAL_MILLIS);
-        DelayProbe probe = new DelayProbe(loop, delay, interval);
-        loop.scheduleWithFixedDelay(probe, interval, interval, TimeUnit.NANOSECONDS);
-    }
-
-    /** A periodic task that records how late it runs. */
-    private static final class DelayProbe implements Runnable {
-        private final EventExecutor loop;
-        private final Timer delay;
-        private final long interval;
-        private long due;
-
-        DelayProbe(EventExecutor loop, Timer delay, long interval) {
-            this.loop = loop;
-            this.delay = delay;
-            this.interval = interval;
-            this.due = loop.ticker().nanoTime() + interval;
-        }
-
-        @Override
-        public void run() {
-            long now = loop.ticker().nanoTime();
-            delay.record(Math.max(0, now - due), TimeUnit.NANOSECONDS);
-            due = now + interval;
-        }
+        long due = loop.ticker().nanoTime() + INTERVAL_NANOS;
+        loop.schedule(
+                () -> {
+                    delay.record(Math.max(0, loop.ticker().nanoTime() - due), TimeUnit.NANOSECONDS);
+                    measure(loop, delay);
+                },
+                INTERVAL_NANOS,
+                TimeUnit.NANOSECONDS);
     }
 }

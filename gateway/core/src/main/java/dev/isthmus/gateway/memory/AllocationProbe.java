@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * may be temporary. Thread-safe.
  */
 public final class AllocationProbe {
-    /** The largest read of a socket, in bytes. */
+    /** More than any read of a socket, in bytes. */
     private static final int READ = 512 * 1024;
 
     /** Number of consecutive failures that are reported. */

@@ -22,9 +22,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Sets up the pipelines of client connections. */
 final class IngressPipelines extends ChannelInitializer<Channel> {
-    private static final int MAX_READ = 512 * 1024;
     private static final PackedReadAllocator READS =
-            new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(512, 8 * 1024, MAX_READ));
+            new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(512, 8 * 1024, RequestReader.MAX_READ));
     /** Read-ahead limit of all connections of a listener, in bytes. */
     private static final long MAX_READ_AHEAD = 64L << 20;
 

@@ -21,9 +21,9 @@ final class RequestReader {
             IngressSettings.MAX_HEADER_BYTES,
             IngressSettings.MAX_HEADER_FIELDS);
 
-    private static final int MAX_PART = 256 * 1024;
+    private static final int MAX_PART = 64 * 1024;
     /** The largest read of a socket, in bytes. */
-    private static final int MAX_READ = 512 * 1024;
+    static final int MAX_READ = 128 * 1024;
     /** Reading stops when this many bytes wait. */
     private static final int MAX_WAITING = 256 << 10;
     /** Between reads while bytes wait. */

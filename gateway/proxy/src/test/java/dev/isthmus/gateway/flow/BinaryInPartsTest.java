@@ -31,7 +31,7 @@ class BinaryInPartsTest {
     /** A client's initial stream window at the gateway. */
     private static final int CLIENT_WINDOW = 1 << 20;
     /** The largest socket read. */
-    private static final int READ = 512 << 10;
+    private static final int READ = 128 << 10;
 
     private static final int HUGE = 16 << 20;
     /** A client can send half of it while the server does not read. */

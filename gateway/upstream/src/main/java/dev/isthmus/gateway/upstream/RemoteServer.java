@@ -155,7 +155,7 @@ public abstract class RemoteServer<P> implements Upstream {
     /** Channel options of connections to servers, independent of the protocol. */
     public static final class UpstreamTransport {
         private static final PackedReadAllocator READS =
-                new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, 512 * 1024));
+                new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, 128 * 1024));
 
         private UpstreamTransport() {}
 

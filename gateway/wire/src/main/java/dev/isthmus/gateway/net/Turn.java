@@ -8,10 +8,10 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Limits how much received data of one connection is handled before the other connections of its event loop. A turn
- * always handles a few parts; it continues for up to half a millisecond and {@value #MOST} parts while no other
- * connection has data left over. Data left over is handled in later turns, after other events of the loop; the turns of
- * all connections with data left over share half a millisecond. A part is work of some microseconds: a frame, a request
- * head, a chunk. One instance per connection, used on its event loop.
+ * always handles a few parts; it continues for up to 150 µs and {@value #MOST} parts while no other connection has data
+ * left over. Data left over is handled in later turns, after other events of the loop; the turns of all connections with
+ * data left over share 150 µs. A part is work of some microseconds: a frame, a request head, a chunk. One instance per
+ * connection, used on its event loop.
  */
 public final class Turn {
     /** Parts handled between two checks of the clock. A power of two. */
@@ -24,7 +24,7 @@ public final class Turn {
     private static final int BYTES = 8 << 10;
 
     /** Time limit of one turn, and of all left-over turns between two polls of the loop's sockets. */
-    static final long NANOS = 500_000;
+    static final long NANOS = 150_000;
 
     private final EventExecutor loop;
     private final Runnable rest;

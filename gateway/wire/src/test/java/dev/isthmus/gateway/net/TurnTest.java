@@ -103,12 +103,12 @@ class TurnTest {
     void connections_shareOneTurn() {
         List<Connection> all = new ArrayList<>();
         for (String name : List.of("a", "b", "c", "d", "e", "f")) {
-            Connection connection = new Connection(name, 40);
+            Connection connection = new Connection(name, 30);
             connection.read(1_000);
             all.add(connection);
         }
         // The first connection has a full turn, the others only the minimum of parts.
-        assertThat(all).extracting(each -> each.taken).containsExactly(24, 8, 8, 8, 8, 8);
+        assertThat(all).extracting(each -> each.taken).containsExactly(16, 8, 8, 8, 8, 8);
         assertThat(nextTurn()).containsExactly("a");
         assertThat(nextTurn()).containsExactly("b");
         long before = clock.nanoTime();

@@ -162,11 +162,7 @@ final class RestCall implements Subscription {
      */
     @Nullable
     PartReader passed(Http1Response head, long length) {
-        PartReader parts = begun(head, handler.passed(head.status(), head.fields(), length, reply));
-        if (parts != null && connection != null) {
-            connection.limitReads();
-        }
-        return parts;
+        return begun(head, handler.passed(head.status(), head.fields(), length, reply));
     }
 
     private @Nullable PartReader begun(Http1Response head, @Nullable PartReader parts) {

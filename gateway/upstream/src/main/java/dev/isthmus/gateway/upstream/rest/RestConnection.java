@@ -7,15 +7,12 @@ import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.EventLoop;
-import io.netty.channel.RecvByteBufAllocator;
-import io.netty.util.UncheckedBooleanSupplier;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -31,7 +28,6 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
 
     private final RestConnectionPool pool;
     private final Channel channel;
-    private final LimitedReadAllocator reads;
     private final ResponseParser parser = new ResponseParser(LIMITS, MAX_PART);
     private @Nullable RestCall exchange;
     private @Nullable Throwable failure;
@@ -40,11 +36,9 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     private boolean written;
     private boolean returning;
 
-    /** @param reads the channel's */
-    RestConnection(RestConnectionPool pool, Channel channel, LimitedReadAllocator reads) {
+    RestConnection(RestConnectionPool pool, Channel channel) {
         this.pool = pool;
         this.channel = channel;
-        this.reads = reads;
         this.idleSince = pool.nanoTime();
     }
 
@@ -115,7 +109,6 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
      */
     void finished(boolean keepAlive) {
         exchange = null;
-        reads.limit(false);
         channel.config().setAutoRead(true);
         returning = keepAlive && written && channel.isActive();
         if (!returning) {
@@ -135,11 +128,6 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     /** Resumes or stops reading. */
     void read(boolean on) {
         channel.config().setAutoRead(on);
-    }
-
-    /** Limits the read size until the exchange ends, because each buffer waits for a client that may be slow. */
-    void limitReads() {
-        reads.limit(true);
     }
 
     /** Abandons the exchange and closes the connection. */
@@ -216,55 +204,5 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
         fail(cause);
-    }
-
-    /** Optionally limits a channel's reads to {@link #MAX_READ} bytes each. Used on the channel's event loop. */
-    static final class LimitedReadAllocator implements RecvByteBufAllocator {
-        /**
-         * The read size while a slow client is waited for, in bytes: a read buffer is kept until all of it was forwarded.
-         */
-        private static final int MAX_READ = 128 * 1024;
-
-        private final RecvByteBufAllocator delegate;
-        private boolean limited;
-
-        LimitedReadAllocator(RecvByteBufAllocator delegate) {
-            this.delegate = delegate;
-        }
-
-        void limit(boolean on) {
-            limited = on;
-        }
-
-        @Override
-        @SuppressWarnings("deprecation") // channels call it
-        public Handle newHandle() {
-            return new LimitedReadHandle((ExtendedHandle) delegate.newHandle());
-        }
-
-        @SuppressWarnings("deprecation") // see above
-        private final class LimitedReadHandle extends DelegatingHandle implements ExtendedHandle {
-            private final ExtendedHandle handle;
-
-            LimitedReadHandle(ExtendedHandle handle) {
-                super(handle);
-                this.handle = handle;
-            }
-
-            @Override
-            public ByteBuf allocate(ByteBufAllocator allocator) {
-                return limited ? allocator.ioBuffer(guess()) : handle.allocate(allocator);
-            }
-
-            @Override
-            public int guess() {
-                return limited ? Math.min(handle.guess(), MAX_READ) : handle.guess();
-            }
-
-            @Override
-            public boolean continueReading(UncheckedBooleanSupplier more) {
-                return handle.continueReading(more);
-            }
-        }
     }
 }

@@ -6,7 +6,6 @@ import dev.isthmus.gateway.upstream.RemoteServer.UpstreamTransport;
 import dev.isthmus.gateway.upstream.TimeoutQueue;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
-import dev.isthmus.gateway.upstream.rest.RestConnection.LimitedReadAllocator;
 import dev.isthmus.gateway.upstream.rest.RestUpstream.PoolLimits;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
@@ -227,13 +226,10 @@ final class RestConnectionPool {
 
         @Override
         protected void initChannel(Channel channel) {
-            LimitedReadAllocator reads =
-                    new LimitedReadAllocator(channel.config().getRecvByteBufAllocator());
-            channel.config().setRecvByteBufAllocator(reads);
             if (settings.tls() != null) {
                 settings.tls().addHttp1(channel, settings.connectTimeout());
             }
-            RestConnection added = new RestConnection(RestConnectionPool.this, channel, reads);
+            RestConnection added = new RestConnection(RestConnectionPool.this, channel);
             connection = added;
             settings.connections().add(new DescribedServer(settings, channel, added::use));
             channel.pipeline().addLast(added);

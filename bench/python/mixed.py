@@ -99,6 +99,7 @@ class Mixed(peers.Bench):
                     print(f"-- round {each + 1} of {self.args.rounds}, after {time.time() - begin:.0f} s", file=sys.stderr, flush=True)
                     for row in order.sample(list(self.rows), len(self.rows)):
                         results[row].append(self.turn(row))
+                    Path(self.args.out).write_text(json.dumps(results))
         finally:
             stub.terminate()
             stub.wait()
@@ -160,7 +161,6 @@ def main():
     args.lat = args.seconds
     bench = Mixed(args)
     results = bench.measured()
-    Path(args.out).write_text(json.dumps(results))
     print(report(results, bench.rows, args))
 
 

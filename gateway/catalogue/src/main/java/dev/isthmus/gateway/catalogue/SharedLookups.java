@@ -94,7 +94,7 @@ final class SharedLookups<K, V> {
         }
     }
 
-    /** What was asked of some has changed: drops their results, and look-ups in progress are neither joined nor cached. On the loop. */
+    /** Some have changed: drops their results, and look-ups in progress are neither joined nor cached. On the loop. */
     void outdated(Predicate<K> which) {
         inFlight.keySet().removeIf(which);
         known.asMap().keySet().removeIf(which);

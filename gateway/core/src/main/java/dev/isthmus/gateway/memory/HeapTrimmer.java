@@ -10,9 +10,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Collects the heap while hardly any client calls, if its old generation has much garbage: of replaced configurations for
- * instance. The serial collector lets the old generation grow up to the limit of the heap before it collects it. G1 does
- * so earlier, and is left alone. Not thread-safe.
+ * Collects the heap while hardly any client calls, if its old generation has much garbage: of replaced configurations,
+ * for instance. The serial collector lets the old generation grow up to the limit of the heap before it collects it. G1
+ * does so earlier, and is left alone. Not thread-safe.
  */
 public final class HeapTrimmer {
     private static final Logger LOG = LoggerFactory.getLogger(HeapTrimmer.class);
@@ -81,7 +81,7 @@ public final class HeapTrimmer {
         }
     }
 
-    /** Collects if there is more garbage than live objects, more than the minimum, no call, and hardly one since the last check. */
+    /** Collects if garbage exceeds live objects and the minimum, with no call, and hardly one since the last check. */
     void check() {
         long calls = ended.getAsLong() - endedBefore;
         endedBefore += calls;

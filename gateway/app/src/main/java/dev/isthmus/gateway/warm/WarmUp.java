@@ -91,6 +91,8 @@ public final class WarmUp {
         long start = System.nanoTime();
         TimeLimit end = new TimeLimit(limit, CPU_LIMIT);
         run("warm-up finished", () -> exercise(end));
+        // Collects the garbage now rather than while clients are served, as they may be when what goes on has ended.
+        System.gc();
         nanos = System.nanoTime() - start;
         finished = true;
     }
@@ -109,9 +111,6 @@ public final class WarmUp {
             Thread.currentThread().interrupt();
         } catch (Exception e) {
             LOG.warn("the warm-up failed, and the first requests take longer; please report it", e);
-        } finally {
-            // Collect the warm-up's garbage now rather than while clients are served.
-            System.gc();
         }
     }
 

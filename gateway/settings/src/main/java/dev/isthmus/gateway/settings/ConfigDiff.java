@@ -35,8 +35,8 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
 
     /** The changes from {@code before} to {@code after}. */
     public static ConfigDiff of(GatewayConfig before, GatewayConfig after) {
-        Map<String, Object> old = document(before);
-        Map<String, Object> recent = document(after);
+        Map<String, Object> old = document(before, after);
+        Map<String, Object> recent = document(after, before);
         List<String> changes = new ArrayList<>();
         List<String> needRestart = new ArrayList<>();
         for (ConfigKey key : ConfigKey.of(GatewayConfig.class)) {
@@ -65,8 +65,12 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
         }
     }
 
-    private static Map<String, Object> document(GatewayConfig config) {
-        Map<String, Object> document = config.values();
+    /** Without the models that the other one has alike: most of thousands. */
+    private static Map<String, Object> document(GatewayConfig config, GatewayConfig other) {
+        Map<String, ModelConfig> models = new TreeMap<>(config.models());
+        models.entrySet().removeIf(each -> each.getValue().equals(other.models().get(each.getKey())));
+        Map<String, Object> document = config.withModels(config.upstreams(), models, config.references())
+                .values();
         config.references().replaceIn(document, ReferencedValue::new);
         return document;
     }
@@ -163,19 +167,15 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
         return switch (value) {
             case null -> "none";
             case Map<?, ?> map -> inline(map);
-            case List<?> list -> {
-                List<String> items = new ArrayList<>();
-                list.forEach(each -> items.add(shown(each)));
-                yield "[" + String.join(", ", items) + "]";
-            }
+            case List<?> list -> list.stream().map(ConfigDiff::shown).collect(Collectors.joining(", ", "[", "]"));
             default -> value.toString();
         };
     }
 
     private static String inline(Map<?, ?> map) {
-        List<String> items = new ArrayList<>();
-        map.forEach((key, value) -> items.add(key + ": " + shown(value)));
-        return "{" + String.join(", ", items) + "}";
+        return map.entrySet().stream()
+                .map(each -> each.getKey() + ": " + shown(each.getValue()))
+                .collect(Collectors.joining(", ", "{", "}"));
     }
 
     /**

@@ -105,8 +105,8 @@ public final class Catalogue implements AutoCloseable {
     public record CatalogueResources(EventLoop loop, ClusterResources fleet, GatewayReadiness gateway) {}
 
     /**
-     * A catalogue that has not polled any server. It knows of servers and models that did not change what the previous one
-     * knew, has its loop, and its readiness until every server was checked. Blocks until the previous one has said so.
+     * A catalogue that has not polled any server. It knows of servers and models that did not change what the previous
+     * one knew, and has its loop, and its readiness until every server was checked. Blocks until it has asked that one.
      *
      * @param upstreams in order of precedence if servers disagree
      * @param previous of the previous configuration; null for the first
@@ -381,7 +381,7 @@ public final class Catalogue implements AutoCloseable {
                 index.models().stream().map(each -> each.merged().name()).collect(Collectors.toSet());
         List<IndexedModel> models = new ArrayList<>(index.models());
         locations.configured().stream()
-                .filter(name -> !listed.contains(name))
+                .filter(location -> !listed.contains(location.requested().name()))
                 .map(this::unlisted)
                 .forEach(models::add);
         // The sort is stable, so versions of a model stay in their order.
@@ -389,13 +389,14 @@ public final class Catalogue implements AutoCloseable {
         return new RepositoryIndex(models, index.failures(), index.servers(), index.cut());
     }
 
-    private IndexedModel unlisted(String name) {
+    private IndexedModel unlisted(ModelLocation location) {
         Set<ReplicaState> replicas = new LinkedHashSet<>();
-        for (Target target : locations.of(ModelRef.of(name)).targets()) {
+        for (Target target : location.targets()) {
             members(target.upstream()).forEach(server -> replicas.add(state(server, target.model())));
         }
         ReplicaState best =
                 replicas.stream().max(Comparator.comparing(ReplicaState::state)).orElse(UNCHECKED);
+        String name = location.requested().name();
         return new IndexedModel(new IndexEntry(name, "", best.state(), best.reason()), List.copyOf(replicas));
     }
 

@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.catalogue.Catalogue.IndexRequest;
+import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamRequest.ModelMetadataRequest;
@@ -208,14 +209,16 @@ final class CatalogueRequests {
         }
 
         /** Shows these models of a catalogue. The meters of those that were shown before stay. */
-        void show(Catalogue catalogue, List<String> models) {
+        void show(Catalogue catalogue, List<ModelLocation> models) {
             shown = catalogue;
             register(ready, models, (now, model) -> now.readyModels().getOrDefault(model, false) ? 1 : 0);
             register(drift, models, (now, model) -> now.drift(model).size());
         }
 
-        private void register(MultiGauge gauge, List<String> models, ToDoubleBiFunction<Catalogue, String> value) {
+        private void register(
+                MultiGauge gauge, List<ModelLocation> models, ToDoubleBiFunction<Catalogue, String> value) {
             gauge.register(models.stream()
+                    .map(location -> location.requested().name())
                     .map(model -> Row.of(
                             Tags.of("model", model), () -> value.applyAsDouble(Objects.requireNonNull(shown), model)))
                     .toList());

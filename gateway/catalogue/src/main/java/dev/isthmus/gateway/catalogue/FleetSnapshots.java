@@ -73,8 +73,8 @@ final class FleetSnapshots {
     private FleetSnapshot taken() {
         Map<String, Boolean> known = new HashMap<>();
         Map<String, Boolean> policyResults = new HashMap<>();
-        for (String name : locations.configured()) {
-            ModelLocation location = locations.of(ModelRef.of(name));
+        for (ModelLocation location : locations.configured()) {
+            String name = location.requested().name();
             boolean ready = readyCount(location).satisfies(location.policy());
             policyResults.put(name, ready);
             if (checked(location)) {

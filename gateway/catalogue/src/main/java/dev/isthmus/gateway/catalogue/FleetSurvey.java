@@ -11,6 +11,7 @@ import dev.isthmus.gateway.catalogue.FleetSurvey.FleetReport.ReplicaReport;
 import dev.isthmus.gateway.catalogue.FleetSurvey.FleetReport.ServerReport;
 import dev.isthmus.gateway.catalogue.MergedModel.Drift;
 import dev.isthmus.gateway.catalogue.MergedModel.ModelDescription;
+import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
 import dev.isthmus.gateway.catalogue.OnDemandChecks.ModelOnServer;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.Target;
@@ -88,8 +89,8 @@ public final class FleetSurvey {
             pending++;
             requests.serverMetadata(record.server(), (message, failure) -> described(record, message));
         }
-        for (String name : locations.configured()) {
-            for (Target target : locations.of(ModelRef.of(name)).targets()) {
+        for (ModelLocation location : locations.configured()) {
+            for (Target target : location.targets()) {
                 for (ServerRecord record : records.of(target.upstream())) {
                     describe(new ModelOnServer(record.server(), target.model()));
                 }
@@ -155,10 +156,11 @@ public final class FleetSurvey {
                 empty, servers, locations.configured().stream().map(this::model).toList());
     }
 
-    private ModelReport model(String name) {
+    private ModelReport model(ModelLocation location) {
+        String name = location.requested().name();
         List<ReplicaReport> replicas = new ArrayList<>();
         List<ModelDescription> described = new ArrayList<>();
-        for (Target target : locations.of(ModelRef.of(name)).targets()) {
+        for (Target target : location.targets()) {
             for (ServerRecord record : records.of(target.upstream())) {
                 DescriptionResult said = descriptions.get(new ModelOnServer(record.server(), target.model()));
                 ModelMetadata known = said == null ? null : said.metadata();

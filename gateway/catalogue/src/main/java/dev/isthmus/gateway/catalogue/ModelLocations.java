@@ -16,15 +16,15 @@ import java.util.Set;
 public final class ModelLocations {
     private final RoutingTable routes;
     private final ReadyPolicy defaultPolicy;
-    private final List<String> configured;
+    private final List<ModelLocation> models;
 
     /** @param defaultPolicy for models without a policy of their own */
     public ModelLocations(RoutingTable routes, ReadyPolicy defaultPolicy) {
         this.routes = routes;
         this.defaultPolicy = defaultPolicy;
-        this.configured = routes.routes().stream()
-                .map(Route::key)
-                .filter(name -> !ModelPattern.is(name))
+        this.models = routes.routes().stream()
+                .filter(route -> !ModelPattern.is(route.key()))
+                .map(route -> of(ModelRef.of(route.key())))
                 .toList();
     }
 
@@ -56,9 +56,9 @@ public final class ModelLocations {
         return route != null && route.reaches(requested, upstream, name);
     }
 
-    /** The models configured by name, as clients call them, sorted. */
-    public List<String> configured() {
-        return configured;
+    /** The models configured by name, sorted by the names that clients use. */
+    public List<ModelLocation> configured() {
+        return models;
     }
 
     /** The upstream for models that are not configured. */

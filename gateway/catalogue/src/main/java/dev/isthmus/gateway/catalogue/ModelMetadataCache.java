@@ -79,9 +79,7 @@ final class ModelMetadataCache {
         this.locations = locations;
         this.background = background;
         this.onDemand = background.atMost(MAX_IN_FLIGHT);
-        this.polled = locations.configured().stream()
-                .map(name -> locations.of(ModelRef.of(name)))
-                .collect(Collectors.toCollection(LinkedHashSet::new));
+        this.polled = new LinkedHashSet<>(locations.configured());
         this.drift = previous == null ? new DriftLog() : previous.drift;
         this.schedule = previous == null ? new PollSchedule<>(POLL_INTERVAL, nanoTime, random) : previous.schedule;
         this.metadata = previous == null ? new SharedLookups<>(nanoTime) : previous.metadata;

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.catalogue;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
@@ -83,8 +84,9 @@ final class RepositoryIndexes {
         this.requests = requests;
         this.nanoTime = nanoTime;
         this.schedule = new PollSchedule<>(POLL_INTERVAL, nanoTime, random);
-        for (String name : locations.configured()) {
-            for (Target target : locations.of(ModelRef.of(name)).targets()) {
+        for (ModelLocation location : locations.configured()) {
+            String name = location.requested().name();
+            for (Target target : location.targets()) {
                 if (!target.model().name().equals(name)) {
                     renamed.computeIfAbsent(target.upstream(), upstream -> new HashMap<>())
                             .computeIfAbsent(target.model().name(), there -> new LinkedHashSet<>())

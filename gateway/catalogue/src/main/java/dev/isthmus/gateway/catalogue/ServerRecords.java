@@ -46,8 +46,8 @@ final class ServerRecords {
     ServerRecords(List<Upstream> upstreams, ModelLocations locations, Map<Upstream, ServerRecord> known) {
         this.upstreams = List.copyOf(upstreams);
         this.byServer = known;
-        for (String name : locations.configured()) {
-            for (Target target : locations.of(ModelRef.of(name)).targets()) {
+        for (ModelLocation location : locations.configured()) {
+            for (Target target : location.targets()) {
                 models.computeIfAbsent(target.upstream(), upstream -> new LinkedHashSet<>())
                         .add(target.model());
             }

@@ -27,8 +27,11 @@ class GrpcCopiesTest {
     private static final int TENSOR = 1 << 20;
     /** Arrives in more parts than one write accepts (IOV_MAX): 1,280 frames of 16 KiB. */
     private static final int MANY_PARTS = 20 << 20;
-    /** Bytes copied per call: headers, prefixes, the fields before a tensor. */
-    private static final long SMALL = 8 * 1024;
+    /**
+     * Bytes copied per call: headers, prefixes, the fields before a tensor, and twice each way less than 1 KiB where
+     * one of eight reads of 128 KiB ends within a frame.
+     */
+    private static final long SMALL = 32 * 1024;
     /** Bytes of heap that a small call may take, more than half of them for leak detection in tests. */
     private static final long SMALL_CALL = 18 * 1024;
 

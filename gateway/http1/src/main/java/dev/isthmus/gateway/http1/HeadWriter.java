@@ -106,6 +106,12 @@ public final class HeadWriter {
         return bytesOfBody <= MAX_COPIED;
     }
 
+    /** A copy of the head on the heap, which need not be released. */
+    public ByteBuf end() {
+        append(END);
+        return Unpooled.copiedBuffer(bytes, 0, length);
+    }
+
     /** A copy of the head. */
     public ByteBuf end(ByteBufAllocator allocator) {
         return end(allocator, Unpooled.EMPTY_BUFFER);

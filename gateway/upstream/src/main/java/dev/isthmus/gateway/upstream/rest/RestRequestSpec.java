@@ -82,7 +82,8 @@ final class RestRequestSpec {
             if (jsonLength != RestBody.ALL_JSON) {
                 fields.field(JSON_LENGTH, Long.toString(jsonLength));
             }
-            this.head = copied ? fields.end(call.allocator(), body) : fields.end(call.allocator());
+            // A health check may be under way when the event loops end.
+            this.head = safe ? fields.end() : fields.end(call.allocator(), copied ? body : Unpooled.EMPTY_BUFFER);
         } catch (IllegalArgumentException e) {
             throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be forwarded", e);
         } catch (OutOfMemoryError e) {

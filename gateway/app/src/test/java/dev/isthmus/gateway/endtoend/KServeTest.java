@@ -203,7 +203,7 @@ class KServeTest {
     }
 
     @Test
-    void routesOfTheGuide_areAccepted() throws Exception {
+    void routeOfTheGuide_isAccepted() throws Exception {
         String guide = Files.readString(Script.path("../docs/guides/kubernetes.md"));
         Matcher resources = Pattern.compile(
                         "(?s)apiVersion: gateway\\.networking\\.k8s\\.io/v1\nkind: (\\w+)\n.*?(?=---|```)")
@@ -217,7 +217,7 @@ class KServeTest {
                             routes(kserve.namespace(), kind.toLowerCase(Locale.ROOT) + "s") + "?fieldValidation=Strict",
                             resources.group().replace("namespace: gateways", "namespace: " + kserve.namespace()));
         }
-        assertThat(kinds).containsExactly("HTTPRoute", "GRPCRoute");
+        assertThat(kinds).containsExactly("HTTPRoute");
     }
 
     @Test

@@ -14,8 +14,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * @param ids the first id; attacks use different ids, so that the server can count them
  * @param all200 whether every response must be 200
  */
-record BadServer(String name, String model, int ids, int requests, boolean all200) implements Attack {
-    private static final int CLIENTS = 8;
+public record BadServer(String name, String model, int ids, int requests, boolean all200) implements Attack {
+    public static final int CLIENTS = 8;
 
     @Override
     public boolean clientSide() {

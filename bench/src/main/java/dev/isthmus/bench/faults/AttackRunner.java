@@ -2,6 +2,7 @@ package dev.isthmus.bench.faults;
 
 import dev.isthmus.bench.attack.Attack;
 import dev.isthmus.bench.attack.Attacker;
+import dev.isthmus.bench.attack.BadServer;
 import dev.isthmus.bench.attack.Rest;
 import dev.isthmus.bench.process.BenchException;
 import dev.isthmus.bench.process.Child;
@@ -114,8 +115,9 @@ final class AttackRunner {
             attackerCpu = attacking.cpuSeconds() - attackerCpu;
             Back back = settle(attacked, idle + AttackRow.BACK_MIB);
             String afterwards = attacked.process().alive() ? afterwards(attacked) : "the process ended";
-            // The request that crashes servers is retried if that is configured, and so runs twice.
-            int again = attack.name().equals("poison") ? 1 : 0;
+            // The request that crashes servers is retried if that is configured, and so are those of the other clients
+            // that are under way on the same connection.
+            int again = attack.name().equals("poison") ? BadServer.CLIENTS : 0;
             boolean sound = attacked.live() && fleet.twice() - twice <= again && fleet.poisoned() <= 2;
             String servers = fleet.twice() - twice + " twice, " + fleet.poisoned() + " lost";
             return new AttackRow(

@@ -119,6 +119,7 @@ public final class FieldSection {
 
     /** Strings of frequent field names, so that reading one does not allocate. */
     static final class FieldNames {
+        /** Interned, as constants are, so that most comparisons with one end with the reference. */
         static final String[] FREQUENT = Arrays.stream(("accept accept-encoding authorization baggage connection"
                                 + " content-encoding content-length content-type cookie date expect forwarded"
                                 + " grpc-timeout host inference-header-content-length isthmus-hops origin server te"

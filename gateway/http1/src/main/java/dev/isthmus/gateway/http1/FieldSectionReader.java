@@ -18,7 +18,11 @@ final class FieldSectionReader {
     private static final int FIRST_FIELDS = 8;
 
     private final HeadLimits limits;
+    /** Reads the first line of a head. */
     private final Http1Parser parser;
+    /** Whether a section is valid only until the first bytes of the next one are read. */
+    private final boolean reuses;
+
     private byte[] bytes = NO_BYTES;
     private int[] positions = NO_POSITIONS;
     private int fields;
@@ -30,10 +34,10 @@ final class FieldSectionReader {
     private int fieldBytes;
     private boolean inFields;
 
-    /** @param parser reads the first line of a head */
-    FieldSectionReader(HeadLimits limits, Http1Parser parser) {
+    FieldSectionReader(HeadLimits limits, Http1Parser parser, boolean reuses) {
         this.limits = limits;
         this.parser = parser;
+        this.reuses = reuses;
     }
 
     /** The memory that it takes, in bytes. */
@@ -72,14 +76,10 @@ final class FieldSectionReader {
         return false;
     }
 
-    /**
-     * The fields that were read; another section can be read.
-     *
-     * @param reused whether they are valid only until its first bytes are read
-     */
-    FieldSection take(boolean reused) {
+    /** The fields that were read; another section can be read. */
+    FieldSection take() {
         FieldSection taken = new FieldSection(bytes, positions, fields);
-        if (!reused || bytes.length > MAX_FIRST) {
+        if (!reuses || bytes.length > MAX_FIRST) {
             drop();
         }
         fields = 0;

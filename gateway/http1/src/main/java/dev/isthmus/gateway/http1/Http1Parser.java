@@ -29,6 +29,7 @@ public abstract sealed class Http1Parser permits RequestParser, ResponseParser {
     private final FieldSectionReader section;
     private final ChunkSize chunk = new ChunkSize();
     private final int maxPart;
+
     private ParserState state = ParserState.START;
     /** Bytes that follow of the body, or of the chunk. */
     private long remaining;
@@ -69,9 +70,9 @@ public abstract sealed class Http1Parser permits RequestParser, ResponseParser {
         FOREIGN
     }
 
-    /** @param maxPart of a body that is read at once, in bytes */
-    Http1Parser(HeadLimits limits, int maxPart) {
-        this.section = new FieldSectionReader(limits, this);
+    /** @param reusesHeads whether a head is valid only until the next one begins */
+    Http1Parser(HeadLimits limits, int maxPart, boolean reusesHeads) {
+        this.section = new FieldSectionReader(limits, this, reusesHeads);
         this.maxPart = maxPart;
     }
 
@@ -131,7 +132,7 @@ public abstract sealed class Http1Parser permits RequestParser, ResponseParser {
                 case CHUNK_LF -> chunkEnd(in.readByte(), OctetClasses.LF, ParserState.CHUNK_SIZE);
                 case TRAILERS -> {
                     if (section.read(in)) {
-                        checkTrailers(section.take(false));
+                        checkTrailers(section.take());
                         end();
                         return ParserEvent.END;
                     }
@@ -144,7 +145,7 @@ public abstract sealed class Http1Parser permits RequestParser, ResponseParser {
 
     private ParserEvent head() {
         head = section.held();
-        FieldSection fields = section.take(this instanceof ResponseParser);
+        FieldSection fields = section.take();
         if (foreign) {
             fail();
             return ParserEvent.FOREIGN;
@@ -185,7 +186,7 @@ public abstract sealed class Http1Parser permits RequestParser, ResponseParser {
 
     private void fail() {
         state = ParserState.FAILED;
-        section.take(false);
+        section.take();
         head = 0;
     }
 

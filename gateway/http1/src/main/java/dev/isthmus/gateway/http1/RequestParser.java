@@ -30,7 +30,7 @@ public final class RequestParser extends Http1Parser {
 
     /** @param maxPart of a body that is read at once, in bytes */
     public RequestParser(HeadLimits limits, int maxPart) {
-        super(limits, maxPart);
+        super(limits, maxPart, false);
     }
 
     /** The head that was read last. */

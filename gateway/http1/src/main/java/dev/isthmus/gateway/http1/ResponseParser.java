@@ -21,7 +21,7 @@ public final class ResponseParser extends Http1Parser {
 
     /** @param maxPart of a body that is read at once, in bytes */
     public ResponseParser(HeadLimits limits, int maxPart) {
-        super(limits, maxPart);
+        super(limits, maxPart, true);
     }
 
     /** The head that was read last; its fields are valid until the next one begins. */

@@ -266,9 +266,8 @@ public final class JsonTokenizer {
     }
 
     private JsonToken open(boolean object) {
-        int levels = Math.min(limits.jsonDepth(), Long.SIZE);
-        if (depth == levels) {
-            throw failure("at most " + levels + " levels are accepted");
+        if (depth == limits.jsonDepth()) {
+            throw failure("at most " + limits.jsonDepth() + " levels are accepted");
         }
         long level = 1L << depth++;
         objects = object ? objects | level : objects & ~level;

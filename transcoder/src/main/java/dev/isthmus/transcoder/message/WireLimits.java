@@ -4,7 +4,7 @@ package dev.isthmus.transcoder.message;
  * The limits of a message. A message beyond a limit is rejected before memory is allocated for it.
  *
  * @param bodyBytes the size of a REST body or a protobuf message, and of a string in it, in bytes
- * @param jsonDepth the nesting of JSON arrays and objects, 64 at most
+ * @param jsonDepth the nesting of JSON arrays and objects, 64 at most: a reader has a bit for each level
  * @param numberLength the length of a JSON number, in characters
  * @param nameBytes the length of a tensor's or parameter's name, in UTF-8 bytes
  * @param tensors the number of inputs or outputs of one message
@@ -21,6 +21,12 @@ public record WireLimits(
         boolean sharedMemory) {
 
     public static final WireLimits DEFAULT = new WireLimits(64L << 20, 64, 1 << 20, 256, 4096, 1024, false);
+
+    public WireLimits {
+        if (jsonDepth > Long.SIZE) {
+            throw new IllegalArgumentException("jsonDepth: at most 64 is expected, got " + jsonDepth);
+        }
+    }
 
     public WireLimits withBodyBytes(long bytes) {
         return new WireLimits(bytes, jsonDepth, numberLength, nameBytes, tensors, parameters, sharedMemory);

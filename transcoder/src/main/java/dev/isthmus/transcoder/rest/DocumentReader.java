@@ -123,10 +123,10 @@ final class DocumentReader extends ObjectReader {
         return switch (key) {
             case "id" -> null;
             case "model_name", "model_version" -> state.request ? skipped(depth) : null;
-            case "inputs" -> state.request ? new ObjectArrayReader(key) : skipped(depth);
+            case "inputs" -> state.request ? new ObjectArrayReader(key, null) : skipped(depth);
             case "outputs" -> {
                 outputs = state.request ? new RequestedOutputs(state.limits) : null;
-                yield new ObjectArrayReader(key);
+                yield new ObjectArrayReader(key, outputs);
             }
             default -> skipped(depth);
         };
@@ -281,12 +281,14 @@ final class DocumentReader extends ObjectReader {
     /** Reads an array of objects: tensors, or requested outputs, which may be null. */
     private final class ObjectArrayReader implements ValueReader {
         private final String name;
+        private final @Nullable RequestedOutputs requested;
         private boolean opened;
         private @Nullable ObjectReader item;
 
-        /** A reader positioned before the array. */
-        ObjectArrayReader(String name) {
+        /** @param requested null for an array of tensors */
+        ObjectArrayReader(String name, @Nullable RequestedOutputs requested) {
             this.name = name;
+            this.requested = requested;
         }
 
         @Override
@@ -308,13 +310,13 @@ final class DocumentReader extends ObjectReader {
                         if (!opened) {
                             throw unexpected("an array", token);
                         }
-                        item = outputs == null || name.equals("inputs") ? nextTensor(name) : outputs.next(state);
+                        item = requested == null ? nextTensor(name) : requested.next(state);
                     }
                     case END_ARRAY -> {
                         return true;
                     }
                     case NULL -> {
-                        if (opened || !state.request || name.equals("inputs")) {
+                        if (opened || requested == null) {
                             throw unexpected("an array of objects", token);
                         }
                         state.hasNull = true;

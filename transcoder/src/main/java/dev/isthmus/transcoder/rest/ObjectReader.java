@@ -119,7 +119,7 @@ abstract class ObjectReader implements ValueReader {
     }
 
     /** A reader that skips a value. */
-    final ValueReader skipped(int depth) {
+    final SkippedValue skipped(int depth) {
         return state.request ? SkippedValue.strict(depth, state::heap) : SkippedValue.lenient(depth);
     }
 
@@ -207,9 +207,7 @@ abstract class ObjectReader implements ValueReader {
             boolean kept = state.request || state.elements == ElementUse.READ;
             boolean opens = token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY;
             if (opens) {
-                int depth = json.depth() - 1;
-                SkippedValue value =
-                        state.request ? SkippedValue.strict(depth, state::heap) : SkippedValue.lenient(depth);
+                SkippedValue value = owner.skipped(json.depth() - 1);
                 nestedKey = name;
                 nested = kept ? new RetainedText(value, state::data) : value;
             }

@@ -16,6 +16,7 @@ import dev.isthmus.gateway.memory.AllocationProbe;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
+import dev.isthmus.gateway.metrics.EventLoopMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.DrainSequence;
 import dev.isthmus.gateway.net.EventLoops;
@@ -168,7 +169,7 @@ public final class Gateway implements AutoCloseable {
                 this::forget);
         drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
         new ConnectionMetrics(meters).show(connections);
-        metrics.measure(loops);
+        EventLoopMetrics.register(loops, meters);
         ListenerContext entry = new ListenerContext(
                 new CurrentStack(this::current),
                 () -> current().entry().settings().get(),

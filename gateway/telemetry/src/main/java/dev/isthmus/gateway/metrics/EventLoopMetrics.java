@@ -4,9 +4,9 @@ import dev.isthmus.gateway.net.TimedEventLoop;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.SingleThreadEventExecutor;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.ClassicHistogramBuckets;
 import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
 import java.time.Duration;
@@ -43,11 +43,10 @@ public final class EventLoopMetrics {
                 .serviceLevelObjectives(BUCKETS)
                 .register(registry);
         all.forEach(loop -> measure(loop, delay));
-    }
-
-    /** Registers the lengths of turns, which the loops count and a scrape reads. */
-    static void register(Iterable<EventExecutor> loops, PrometheusRegistry registry) {
-        registry.register(() -> turns(loops));
+        if (registry instanceof PrometheusMeterRegistry scraped) {
+            // Turns are too many for a Timer: the loops count them, and a scrape reads the counts.
+            scraped.getPrometheusRegistry().register(() -> turns(loops));
+        }
     }
 
     private static HistogramSnapshot turns(Iterable<EventExecutor> loops) {

@@ -14,7 +14,6 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.buffer.ByteBufAllocatorMetricProvider;
 import io.netty.buffer.PoolArenaMetric;
 import io.netty.buffer.PooledByteBufAllocator;
-import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.internal.PlatformDependent;
 import io.prometheus.metrics.core.metrics.Info;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -85,12 +84,6 @@ public final class ProcessMetrics implements AutoCloseable {
 
     public MeterRegistry registry() {
         return registry;
-    }
-
-    /** Registers the meters of the process' event loops. */
-    public void measure(Iterable<EventExecutor> loops) {
-        EventLoopMetrics.register(loops, registry);
-        EventLoopMetrics.register(loops, registry.getPrometheusRegistry());
     }
 
     /** What sends all metrics to a collector, as the current configuration says; nothing until it is configured. */

@@ -6,6 +6,9 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.TimedEventLoop;
 import dev.isthmus.gateway.net.Transport;
+import io.micrometer.core.instrument.Clock;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.EventExecutor;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
@@ -20,7 +23,8 @@ class EventLoopMetricsTest {
     void turnsOfAllLoops_areOneHistogram() throws Exception {
         EventLoopGroup loops = EventLoops.start(Transport.best());
         try {
-            EventLoopMetrics.register(loops, registry);
+            EventLoopMetrics.register(
+                    loops, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT, registry, Clock.SYSTEM));
             int number = 0;
             for (EventExecutor loop : loops) {
                 loop.submit(() -> {}).get();
@@ -36,7 +40,8 @@ class EventLoopMetricsTest {
     }
 
     private HistogramDataPointSnapshot turns() {
-        HistogramSnapshot turns = (HistogramSnapshot) registry.scrape().get(0);
+        HistogramSnapshot turns = (HistogramSnapshot)
+                registry.scrape("isthmus_event_loop_turn_seconds"::equals).get(0);
         assertThat(turns.getMetadata().getPrometheusName()).isEqualTo("isthmus_event_loop_turn_seconds");
         return turns.getDataPoints().getFirst();
     }

@@ -49,7 +49,7 @@ class PrometheusTest {
     void eachAlert_isTested_andHasAnEntryInTheRunbook() throws IOException {
         Set<String> alerts = found("alert: (\\w+)", RULES.resolve("alerts.yml"));
         assertThat(found("alertname: (\\w+)", RULES.resolve("alerts_test.yml"))).isEqualTo(alerts);
-        assertThat(found("(?m)^## (Isthmus\\w+)", DEPLOY.resolveSibling("docs/guides/runbook.md")))
+        assertThat(found("(?m)^## (Isthmus\\w+)", DEPLOY.resolveSibling("docs/reference/runbook.md")))
                 .isEqualTo(alerts);
         assertThat(found("runbook.md#(\\w+)", RULES.resolve("alerts.yml")))
                 .isEqualTo(alerts.stream().map(String::toLowerCase).collect(Collectors.toCollection(TreeSet::new)));

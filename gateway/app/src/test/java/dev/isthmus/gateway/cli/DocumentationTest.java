@@ -76,6 +76,8 @@ class DocumentationTest {
             "docs/guides/layers.md: takes minutes",
             "docs/guides/logs.md: needs a token file",
             "docs/guides/logs.md: needs a token file",
+            "docs/guides/meshes.md: needs Kubernetes",
+            "docs/guides/meshes.md: needs Kubernetes",
             "docs/guides/releases.md: needs a release",
             "docs/guides/releases.md: needs a release",
             "docs/guides/releases.md: needs a release",

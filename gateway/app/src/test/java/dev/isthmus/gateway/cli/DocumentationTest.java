@@ -73,7 +73,6 @@ class DocumentationTest {
             "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/layers.md: builds",
             "docs/guides/layers.md: needs the jar",
-            "docs/guides/layers.md: takes minutes",
             "docs/guides/logs.md: needs a token file",
             "docs/guides/logs.md: needs a token file",
             "docs/guides/meshes.md: needs Kubernetes",

@@ -274,6 +274,19 @@ class DocumentationTest {
                         .endsWith("## What can go wrong"));
     }
 
+    @Test
+    void guides_haveAtMost900Words() throws IOException {
+        Pattern word = Pattern.compile("\\S+");
+        assertThat(MarkdownPage.all())
+                .filteredOn(page -> page.name().startsWith("docs/guides/"))
+                .isNotEmpty()
+                .allSatisfy(page -> assertThat(word.matcher(String.join("\n", page.lines()))
+                                .results()
+                                .count())
+                        .as(page.name())
+                        .isLessThanOrEqualTo(900));
+    }
+
     /** Every page is linked from another page. */
     @Test
     void pages_areInTheIndex() throws IOException {

@@ -26,6 +26,7 @@ public final class OipException extends RuntimeException {
     }
 
     private final ErrorCode code;
+    private final FailureCause failureCause;
     private final Processed processed;
     private final @Nullable Duration retryAfter;
     private final @Nullable Duration serverDelay;
@@ -50,21 +51,20 @@ public final class OipException extends RuntimeException {
     }
 
     public OipException(ErrorCode code, String message, @Nullable Throwable cause, Processed processed) {
-        this(code, message, cause, processed, null, TextSource.GATEWAY);
+        this(
+                code,
+                cause instanceof OipException first ? first.failureCause : code.usualCause(),
+                message,
+                cause,
+                processed,
+                null,
+                null,
+                TextSource.GATEWAY);
     }
 
     private OipException(
             ErrorCode code,
-            String message,
-            @Nullable Throwable cause,
-            Processed processed,
-            @Nullable Duration retryAfter,
-            TextSource source) {
-        this(code, message, cause, processed, retryAfter, null, source);
-    }
-
-    private OipException(
-            ErrorCode code,
+            FailureCause failureCause,
             String message,
             @Nullable Throwable cause,
             Processed processed,
@@ -74,6 +74,7 @@ public final class OipException extends RuntimeException {
         // Client errors are frequent and the message tells their origin: no stack trace unless there is a cause.
         super(message, cause, false, cause != null);
         this.code = code;
+        this.failureCause = failureCause;
         this.processed = processed;
         this.retryAfter = retryAfter;
         this.serverDelay = serverDelay;
@@ -82,7 +83,7 @@ public final class OipException extends RuntimeException {
 
     /** A request rejected before processing because a limit is reached, with the delay after which to retry. */
     public static OipException refused(ErrorCode code, String message, Duration retryAfter) {
-        return new OipException(code, message, null, Processed.NO, retryAfter, TextSource.GATEWAY);
+        return withRetry(code, message, Processed.NO, retryAfter);
     }
 
     /**
@@ -90,7 +91,12 @@ public final class OipException extends RuntimeException {
      * retry.
      */
     public static OipException responseDropped(ErrorCode code, String message, Duration retryAfter) {
-        return new OipException(code, message, null, Processed.DROPPED, retryAfter, TextSource.GATEWAY);
+        return withRetry(code, message, Processed.DROPPED, retryAfter);
+    }
+
+    private static OipException withRetry(ErrorCode code, String message, Processed processed, Duration retryAfter) {
+        return new OipException(
+                code, code.usualCause(), message, null, processed, retryAfter, null, TextSource.GATEWAY);
     }
 
     /** A request that violates the protocol or does not match the model. */
@@ -100,23 +106,38 @@ public final class OipException extends RuntimeException {
 
     /** The same failure marked confidential: its message names a server, and is sent to clients only if so configured. */
     public OipException confidential() {
-        return new OipException(
-                code, message(), getCause(), processed, retryAfter, serverDelay, TextSource.CONFIDENTIAL);
+        return changed(failureCause, message(), TextSource.CONFIDENTIAL);
+    }
+
+    /** The same failure with another cause than the usual one of its code. */
+    public OipException because(FailureCause other) {
+        return changed(other, message(), source);
+    }
+
+    private OipException changed(FailureCause why, String message, TextSource from) {
+        return new OipException(code, why, message, getCause(), processed, retryAfter, serverDelay, from);
+    }
+
+    /** A failure between the gateway and an upstream, which the message names: it is confidential. */
+    public static OipException ofUpstream(
+            ErrorCode code, FailureCause why, String message, @Nullable Throwable cause, Processed processed) {
+        return new OipException(code, why, message, cause, processed, null, null, TextSource.CONFIDENTIAL);
     }
 
     /** A failure that a server reports in its own words, which are sent to clients only if so configured. */
     public static OipException ofServer(ErrorCode code, String text) {
-        return new OipException(code, text, null, Processed.YES, null, TextSource.SERVER);
+        return new OipException(code, FailureCause.SERVER, text, null, Processed.YES, null, null, TextSource.SERVER);
     }
 
     /** The same failure of a server that asks for this time before the next request. */
     public OipException withServerDelay(Duration delay) {
-        return new OipException(code, message(), getCause(), processed, retryAfter, delay, source);
+        return new OipException(code, failureCause, message(), getCause(), processed, retryAfter, delay, source);
     }
 
     /** The same failure with a message that may be sent to any client. */
     public OipException withMessage(String other) {
-        return new OipException(code, other, null, processed, retryAfter, serverDelay, TextSource.GATEWAY);
+        return new OipException(
+                code, failureCause, other, null, processed, retryAfter, serverDelay, TextSource.GATEWAY);
     }
 
     /** Whether the message is sent to clients only if so configured. */
@@ -131,6 +152,11 @@ public final class OipException extends RuntimeException {
 
     public ErrorCode code() {
         return code;
+    }
+
+    /** Why it failed: more precise than the code, and the same over either protocol. */
+    public FailureCause failureCause() {
+        return failureCause;
     }
 
     /** Whether the request may have been executed; decides whether it may be retried. */

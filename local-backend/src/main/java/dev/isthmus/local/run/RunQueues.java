@@ -2,6 +2,7 @@ package dev.isthmus.local.run;
 
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.OipException;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -128,7 +129,7 @@ final class RunQueues {
     }
 
     private static OipException refused(String message) {
-        return OipException.refused(ErrorCode.OVERLOADED, message, RETRY_AFTER);
+        return OipException.refused(ErrorCode.OVERLOADED, message, RETRY_AFTER).because(FailureCause.QUEUE_FULL);
     }
 
     private void list(ModelQueue queue) {

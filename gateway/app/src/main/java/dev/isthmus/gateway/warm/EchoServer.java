@@ -40,6 +40,7 @@ final class EchoServer implements AutoCloseable {
             5,
             StreamMessageForm.OIP,
             IngressSettings.HealthResponses.DEFAULT,
+            false,
             -1,
             AbusePolicy.NONE,
             ConnectionPolicy.NONE);

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.console;
 
+import dev.isthmus.gateway.metrics.CallMetrics;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
@@ -54,9 +55,8 @@ public record FleetReading(
     /** The tags that make the key of a counter or gauge. */
     private static final Map<String, List<String>> TAGS = Map.ofEntries(
             Map.entry("isthmus.rate.limited", List.of("model", "limit", "header")),
-            Map.entry("isthmus.upstream.rejected", List.of("upstream", "reason")),
-            Map.entry("isthmus.requests.shed", List.of()),
-            Map.entry("isthmus.principal.requests.shed", List.of()),
+            Map.entry("isthmus.upstream.rejected", List.of("upstream", "cause")),
+            Map.entry(CallMetrics.FAILED, List.of("", "cause")),
             Map.entry("isthmus.memory.refused", List.of()),
             Map.entry(SHARED_UP.meter(), List.of()),
             Map.entry(SHARED_RECOVERING.meter(), List.of()),
@@ -169,7 +169,10 @@ public record FleetReading(
     private void addValue(Meter meter, double value) {
         List<String> tags = TAGS.get(meter.getId().getName());
         if (tags != null) {
-            List<String> key = Stream.concat(tags.stream().map(name -> tag(meter, name)), Stream.of("", "", ""))
+            // What a queue refuses counts together.
+            List<String> key = Stream.concat(
+                            tags.stream().map(name -> tag(meter, name).replaceFirst("^queue_.*", "queue")),
+                            Stream.of("", "", ""))
                     .toList();
             values.merge(new MeterKey(meter.getId().getName(), key.get(0), key.get(1), key.get(2)), value, Double::sum);
         }

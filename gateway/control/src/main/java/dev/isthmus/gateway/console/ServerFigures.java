@@ -29,7 +29,7 @@ public final class ServerFigures {
             "isthmus.upstream.hedges",
             "isthmus.upstream.queue.waiting",
             "isthmus.upstream.queue.wait",
-            "isthmus.upstream.queue.refused");
+            "isthmus.upstream.rejected");
     private static final List<String> BREAKER = List.of("closed", "half_open", "open");
 
     private final Map<SubjectKey, ObjectNode> servers = new HashMap<>();
@@ -69,7 +69,11 @@ public final class ServerFigures {
             case "isthmus.endpoint.ejections" -> add(server(meter), "ejections", meter);
             case "isthmus.upstream.under.way" -> add(upstream(meter), "in_flight", meter);
             case "isthmus.upstream.requests.limit" -> add(upstream(meter), "limit", meter);
-            case "isthmus.upstream.queue.refused" -> add(upstream(meter), "queue_refused", meter);
+            case "isthmus.upstream.rejected" -> {
+                if (FleetReading.tag(meter, "cause").startsWith("queue_")) {
+                    add(upstream(meter), "queue_refused", meter);
+                }
+            }
             case "isthmus.upstream.queue.waiting" -> add(upstream(meter), "waiting", meter);
             case "isthmus.upstream.breaker.state" ->
                 upstream(meter).put("breaker", BREAKER.get(Math.clamp((long) value(meter), 0, BREAKER.size() - 1)));

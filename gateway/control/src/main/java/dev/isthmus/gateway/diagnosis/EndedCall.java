@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param servedModel as the server knows it; empty if it was sent to none; as its version
  * @param caller the name of who called; empty if that is not known
  * @param code OK if it succeeded
+ * @param cause null if it succeeded
  * @param requestMs how long a phase took; null for one that was not reached; as the others
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
@@ -44,6 +45,7 @@ public record EndedCall(
         int attempts,
         List<String> retries,
         String code,
+        @Nullable String cause,
         int status,
         String reason,
         String requestId,
@@ -87,6 +89,7 @@ public record EndedCall(
                 call.attempts(),
                 call.retries(),
                 code == null ? "OK" : code.name(),
+                call.cause() == null ? null : call.cause().label(),
                 code == null ? 200 : code.httpStatus(),
                 cut(call.reason()),
                 cut(call.requestId()),

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.problems;
 import dev.isthmus.gateway.console.CallTotals;
 import dev.isthmus.gateway.console.FleetReading.MeterKey;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.settings.AuthenticationConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -37,12 +38,17 @@ record LimitProblems(ProblemSearch search) {
         String calls = ProblemText.plural(refused, "call") + " in the last minute.";
         return switch (limit.meter()) {
             case "isthmus.rate.limited" -> rate(limit, refused, calls);
-            case "isthmus.principal.requests.shed" -> callers(calls);
-            case "isthmus.requests.shed" ->
-                gateway(
-                        "The gateway has " + config().limits().maxRequests() + " concurrent calls and refuses more.",
-                        "limits.max_requests",
-                        calls);
+            case CallMetrics.FAILED ->
+                switch (limit.unit()) {
+                    case "caller_limit" -> callers(calls);
+                    case "gateway_limit" ->
+                        gateway(
+                                "The gateway has " + config().limits().maxRequests()
+                                        + " concurrent calls and refuses more.",
+                                "limits.max_requests",
+                                calls);
+                    default -> null;
+                };
             case "isthmus.memory.refused" ->
                 gateway(
                         "Calls hold as much memory as they may, and the gateway refuses more.",

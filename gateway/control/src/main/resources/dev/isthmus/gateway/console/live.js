@@ -42,6 +42,7 @@ function versioned(name, version) {
 
 function details(call) {
   const facts = [
+    ['Cause', call.cause],
     ['Reason', call.reason],
     ['Operation', `${call.operation} over ${call.protocol}, listener ${call.listener}`],
     ['Caller', call.caller],

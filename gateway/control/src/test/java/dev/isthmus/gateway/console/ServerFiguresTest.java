@@ -43,9 +43,9 @@ class ServerFiguresTest {
         Timer waits = Timer.builder("isthmus.upstream.queue.wait")
                 .tag("upstream", "u")
                 .register(registry);
-        for (String reason : new String[] {"full", "timeout"}) {
-            Counter.builder("isthmus.upstream.queue.refused")
-                    .tags("upstream", "u", "reason", reason)
+        for (String cause : new String[] {"queue_full", "queue_timeout", "breaker"}) {
+            Counter.builder("isthmus.upstream.rejected")
+                    .tags("upstream", "u", "cause", cause)
                     .register(registry)
                     .increment(2);
         }

@@ -94,6 +94,7 @@ class LiveCallsTest {
                         .containsEntry("attempts", 2)
                         .containsEntry("retries", List.of("unavailable"))
                         .containsEntry("code", "UNAVAILABLE")
+                        .containsEntry("cause", "unavailable")
                         .containsEntry("status", 503)
                         .containsEntry("reason", "x".repeat(500))
                         .containsEntry("request_id", "r-1")

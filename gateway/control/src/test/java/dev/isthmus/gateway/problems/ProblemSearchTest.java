@@ -341,7 +341,7 @@ class ProblemSearchTest {
         }
         assertThat(only(ProblemKind.GATEWAY_BUSY).text())
                 .isEqualTo("The gateway is busy: its event loops run 45 ms late in the mean.");
-        count("isthmus.upstream.rejected", 5, "upstream", "u", "reason", "queue");
+        count("isthmus.upstream.rejected", 5, "upstream", "u", "cause", "queue_full");
         count("isthmus.principal.requests", 60, "principal", "batch", "result", "ok");
         assertThat(problems())
                 .filteredOn(each -> each.kind() == ProblemKind.LIMIT_REACHED)
@@ -494,11 +494,13 @@ class ProblemSearchTest {
 
     @Test
     void limitsOfGatewayAndUpstream_areCritical() {
-        count("isthmus.requests.shed", 3);
+        count("isthmus.requests.failed", 3, "cause", "gateway_limit");
+        count("isthmus.requests.failed", 3, "cause", "not_found");
         count("isthmus.memory.refused", 3);
-        count("isthmus.upstream.rejected", 3, "upstream", "u", "reason", "bulkhead");
-        count("isthmus.upstream.rejected", 3, "upstream", "u", "reason", "adaptive_limit");
-        count("isthmus.upstream.rejected", 3, "upstream", "u", "reason", "queue");
+        count("isthmus.upstream.rejected", 3, "upstream", "u", "cause", "bulkhead");
+        count("isthmus.upstream.rejected", 3, "upstream", "u", "cause", "adaptive_limit");
+        count("isthmus.upstream.rejected", 2, "upstream", "u", "cause", "queue_full");
+        count("isthmus.upstream.rejected", 1, "upstream", "u", "cause", "queue_timeout");
         assertThat(problems())
                 .hasSize(5)
                 .allMatch(problem -> problem.severity() == ProblemSeverity.CRITICAL)
@@ -509,7 +511,7 @@ class ProblemSearchTest {
 
     @Test
     void concurrentCallsOfACaller_areAProblem() {
-        count("isthmus.principal.requests.shed", 2);
+        count("isthmus.requests.failed", 2, "cause", "caller_limit");
         count("isthmus.principal.requests", 2, "principal", "batch", "result", "error");
         count("isthmus.principal.requests.limited", 2, "principal", "batch");
         assertThat(only(ProblemKind.LIMIT_REACHED).subject()).containsEntry("caller", "batch");

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.call;
 
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBufAllocator;
@@ -51,8 +52,7 @@ public final class CallContext {
     private long requestNanos = NOT_YET;
     private long responseNanos = NOT_YET;
     private long totalNanos = NOT_YET;
-    private @Nullable ErrorCode code;
-    private String reason = "";
+    private @Nullable OipException failure;
 
     /**
      * The context of a request whose head was received, or which failed before.
@@ -367,11 +367,8 @@ public final class CallContext {
     }
 
     /** Records why the call fails, before it ends. Only the first failure counts. */
-    public void failed(OipException failure) {
-        if (code == null) {
-            code = failure.code();
-            reason = failure.message();
-        }
+    public void failed(OipException first) {
+        failure = failure == null ? first : failure;
     }
 
     /** The client cancelled the call. No effect if the call has already failed. */
@@ -381,12 +378,17 @@ public final class CallContext {
 
     /** The error code of the call; null if it has not failed. */
     public @Nullable ErrorCode code() {
-        return code;
+        return failure == null ? null : failure.code();
+    }
+
+    /** Why the call failed, as one of a fixed set; null if it has not. */
+    public @Nullable FailureCause cause() {
+        return failure == null ? null : failure.failureCause();
     }
 
     /** Why the call failed, possibly in words that clients must not see; empty if it has not failed. */
     public String reason() {
-        return reason;
+        return failure == null ? "" : failure.message();
     }
 
     /** Marks the call as ended; returns false if it had already ended. */

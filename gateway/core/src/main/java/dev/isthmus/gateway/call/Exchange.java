@@ -2,6 +2,7 @@ package dev.isthmus.gateway.call;
 
 import dev.isthmus.gateway.call.ExchangeRequest.Transformation;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -396,7 +397,10 @@ public final class Exchange implements Reply {
             excuseTarget();
         }
         // Before the text is replaced: operators see the full one.
-        context.failed(reason);
+        context.failed(
+                reason.failureCause() == FailureCause.TIMEOUT && deadlinePassed()
+                        ? reason.because(FailureCause.CLIENT_DEADLINE)
+                        : reason);
         context.responseBegan(layers.now());
         finish();
         try {
@@ -404,6 +408,11 @@ public final class Exchange implements Reply {
         } finally {
             reportEnd();
         }
+    }
+
+    /** Whether its client has set a deadline, and it has passed. */
+    private boolean deadlinePassed() {
+        return call != null && call.hasDeadline() && call.deadlineNanos() - layers.now() <= 0;
     }
 
     private void finish() {

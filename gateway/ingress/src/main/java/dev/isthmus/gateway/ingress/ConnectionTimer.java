@@ -10,6 +10,7 @@ import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
@@ -158,7 +159,8 @@ final class ConnectionTimer extends ChannelDuplexHandler {
             }
             case ENDING -> {
                 if (handler != null) {
-                    handler.shutDown(new OipException(ErrorCode.UNAVAILABLE, "the gateway is shutting down"));
+                    handler.shutDown(new OipException(ErrorCode.UNAVAILABLE, "the gateway is shutting down")
+                            .because(FailureCause.SHUTDOWN));
                 } else {
                     channel.close();
                 }

@@ -329,7 +329,7 @@ final class GrpcExchange extends CallExchange {
         }
         responded = true;
         discard();
-        transport.fail(failure, headersSent, takeLast());
+        transport.fail(failure, headersSent, RestResponse.merged(takeLast(), settings.causeHeader(context)));
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.gateway.http2.AbuseLimits;
@@ -16,6 +17,7 @@ import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.Http2Abuse;
 import dev.isthmus.gateway.settings.ResponseConfig;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxHops gateways that a call may pass through, including this one
  * @param streamForm the response message of ModelStreamInfer
  * @param health the form of health responses
+ * @param tellsCause whether the response of a failed call has the header {@link #CAUSE}
  * @param compressAbove size in bytes above which a REST response is compressed if the client accepts it; -1 for never
  * @param abuse limits against abuse of one HTTP/2 connection
  * @param connections limits on the number of connections and on clients' time
@@ -39,9 +42,12 @@ public record IngressSettings(
         int maxHops,
         StreamMessageForm streamForm,
         HealthResponses health,
+        boolean tellsCause,
         long compressAbove,
         AbusePolicy abuse,
         ConnectionPolicy connections) {
+    /** Says why a call failed. */
+    private static final String CAUSE = "isthmus-cause";
     /** Maximum length of a request line, in bytes. */
     static final int MAX_REQUEST_LINE = 8 * 1024;
     /** Maximum size of all header fields of a request, in bytes. */
@@ -65,9 +71,15 @@ public record IngressSettings(
                 responses.streamForm(),
                 new HealthResponses(
                         responses.healthBody() == GatewayConfig.HealthBody.JSON, responses.notReadyStatus()),
+                responses.cause(),
                 responses.compress() ? responses.compressAbove() : -1,
                 abuse(limits.http2Abuse(), abuse),
                 connections.of(config));
+    }
+
+    /** The header that says why a call has failed; empty if it has not, or if clients are not told. */
+    Map<String, String> causeHeader(CallContext call) {
+        return tellsCause && call.cause() != null ? Map.of(CAUSE, call.cause().label()) : Map.of();
     }
 
     private static AbusePolicy abuse(Http2Abuse config, AbuseListener listener) {

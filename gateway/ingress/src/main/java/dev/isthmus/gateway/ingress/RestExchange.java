@@ -302,7 +302,10 @@ final class RestExchange extends CallExchange {
         endRequest();
         releaseWhole();
         switch (progress) {
-            case UNSENT -> respond(RestResponse.error(failure).with(headers));
+            case UNSENT ->
+                respond(RestResponse.error(failure)
+                        .with(settings.causeHeader(context))
+                        .with(headers));
             case EVENTS -> {
                 writer.part(errorEvent(failure));
                 writer.endBody();

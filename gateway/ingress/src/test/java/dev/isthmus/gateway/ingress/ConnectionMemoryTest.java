@@ -63,6 +63,7 @@ class ConnectionMemoryTest {
                 5,
                 StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
+                false,
                 -1,
                 AbusePolicy.NONE,
                 new ConnectionPolicy(ConnectionTimeouts.NONE, 1000, 0, 1000, 0, events));

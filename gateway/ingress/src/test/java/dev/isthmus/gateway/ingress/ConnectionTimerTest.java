@@ -55,6 +55,7 @@ class ConnectionTimerTest {
                 5,
                 StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
+                false,
                 -1,
                 AbusePolicy.NONE,
                 new ConnectionPolicy(timeouts, most, 0, 10, 0, events));

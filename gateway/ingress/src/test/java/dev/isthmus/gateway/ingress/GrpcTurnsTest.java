@@ -66,6 +66,7 @@ class GrpcTurnsTest {
                 5,
                 StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
+                false,
                 -1,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);

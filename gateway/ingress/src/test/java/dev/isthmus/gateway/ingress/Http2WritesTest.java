@@ -37,6 +37,7 @@ class Http2WritesTest {
                     5,
                     StreamMessageForm.TRITON,
                     IngressSettings.HealthResponses.DEFAULT,
+                    false,
                     -1,
                     AbusePolicy.NONE,
                     ConnectionPolicy.NONE));

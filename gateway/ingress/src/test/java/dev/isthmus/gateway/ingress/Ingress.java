@@ -52,6 +52,7 @@ final class Ingress implements AutoCloseable {
                 5,
                 StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
+                false,
                 1024,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);

@@ -64,6 +64,7 @@ class PipeliningTest {
                 5,
                 StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
+                false,
                 -1,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);

@@ -76,6 +76,7 @@ final class SplitConnection implements AutoCloseable {
                 5,
                 StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
+                false,
                 -1,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);

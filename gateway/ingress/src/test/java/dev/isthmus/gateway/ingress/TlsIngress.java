@@ -43,6 +43,7 @@ public final class TlsIngress implements AutoCloseable {
                 5,
                 StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
+                false,
                 -1,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);

@@ -69,6 +69,7 @@ class TrustedProxiesTest {
                 5,
                 StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
+                false,
                 1024,
                 AbusePolicy.NONE,
                 policy);

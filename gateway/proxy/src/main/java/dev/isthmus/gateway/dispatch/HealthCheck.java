@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.health.HealthCheckResponse;
 import dev.isthmus.proto.health.HealthCheckResponse.ServingStatus;
@@ -82,7 +83,8 @@ final class HealthCheck implements RequestSink {
             ended = true;
             client.complete();
         } else if (gateway.ending()) {
-            fail(new OipException(ErrorCode.UNAVAILABLE, "the gateway is shutting down"));
+            fail(new OipException(ErrorCode.UNAVAILABLE, "the gateway is shutting down")
+                    .because(FailureCause.SHUTDOWN));
         } else {
             readAgain();
         }

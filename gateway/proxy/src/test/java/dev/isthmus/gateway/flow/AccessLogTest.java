@@ -217,6 +217,7 @@ class AccessLogTest {
         assertThat(line.path("http_status").asInt()).isEqualTo(503);
         assertThat(line.path("grpc_status").asInt()).isEqualTo(14);
         assertThat(line.path("attempts").asInt()).isEqualTo(line.path("retries").size() + 1);
+        assertThat(line.path("cause").asText()).isEqualTo("connect");
         assertThat(line.path("reason").asText()).contains("gone");
         assertThat(line.path("target").asText()).isEqualTo("gone");
         double phases = line.path("request_ms").asDouble()

@@ -294,8 +294,8 @@ class StreamedTrafficTest {
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
             assertThat(stage.proxy()
                             .meters()
-                            .get("isthmus.requests.refused")
-                            .tag("code", "INVALID_ARGUMENT")
+                            .get("isthmus.requests.failed")
+                            .tag("cause", "invalid")
                             .counter()
                             .count())
                     .isEqualTo(1);

@@ -320,11 +320,13 @@ class TracingTest {
             assertThat(failed.getStatus().getMessage()).contains("gone");
             assertThat(attributes(failed))
                     .containsEntry("http.response.status_code", 503L)
-                    .containsEntry("error.type", "UNAVAILABLE");
+                    .containsEntry("error.type", "UNAVAILABLE")
+                    .containsEntry("isthmus.cause", "connect");
             assertThat(refused.getStatus().getCode()).isEqualTo(StatusCode.STATUS_CODE_UNSET);
             assertThat(attributes(refused))
                     .containsEntry("http.response.status_code", 404L)
                     .containsEntry("url.path", "/%22%0a/no")
+                    .containsEntry("isthmus.cause", "not_found")
                     .doesNotContainKeys("http.route", "error.type");
         }
     }

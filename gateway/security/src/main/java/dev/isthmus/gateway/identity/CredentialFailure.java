@@ -2,6 +2,7 @@ package dev.isthmus.gateway.identity;
 
 import dev.isthmus.gateway.net.Labelled;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.OipException;
 import java.time.Duration;
 
@@ -43,7 +44,8 @@ enum CredentialFailure implements Labelled {
     OipException refusal() {
         return switch (this) {
             case KEYS_UNAVAILABLE -> OipException.refused(ErrorCode.UNAVAILABLE, text, SOON);
-            case TOO_MANY_FAILURES -> OipException.refused(ErrorCode.RESOURCE_EXHAUSTED, text, SOON);
+            case TOO_MANY_FAILURES ->
+                OipException.refused(ErrorCode.RESOURCE_EXHAUSTED, text, SOON).because(FailureCause.UNAUTHENTICATED);
             case MISSING,
                     MALFORMED,
                     UNKNOWN_KEY,

@@ -32,6 +32,9 @@ public record ResponseConfig(
                 + "of upstreams. generic: fixed texts only. passed: the full text. What is hidden is logged. The "
                 + "gateway's own texts about the request are always shown.")
         @Default("client_errors")
-        ErrorTexts errors) {
+        ErrorTexts errors,
+
+        @Doc("Whether responses of failed calls have the header isthmus-cause, in gRPC's trailers.") @Default("false")
+        boolean cause) {
     public static final ResponseConfig DEFAULT = DefaultValues.of(ResponseConfig.class);
 }

@@ -139,7 +139,7 @@ class ConfigLoaderTest {
                     dialect: kserve
                     shared_memory: true
                 headers: {forward: [X-A, "x-b-*"], return: [y-bin]}
-                answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB, health_body: empty, not_ready_status: 503, errors: generic}
+                answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB, health_body: empty, not_ready_status: 503, errors: generic, cause: true}
                 local: {embedded_models: true, threads: 3, queue_size: 4, model_repository: src,
                   model_control: explicit, load: [a, b], device: "gpu:1", load_timeout: 45s, timeout: 7s}
                 models: {a: {upstream: m}, b: {upstream: local}}
@@ -195,7 +195,8 @@ class ConfigLoaderTest {
                         false,
                         GatewayConfig.HealthBody.EMPTY,
                         503,
-                        GatewayConfig.ErrorTexts.GENERIC));
+                        GatewayConfig.ErrorTexts.GENERIC,
+                        true));
         assertThat(config.local())
                 .isEqualTo(new LocalConfig(
                         HERE.resolve("src"),

@@ -240,6 +240,7 @@ final class AccessLog implements Reloadable.Replaced {
         private final RepeatedText servedVersion = new RepeatedText("served_version");
         private final RepeatedText server = new RepeatedText("server");
         private final RepeatedText code = new RepeatedText("code");
+        private final RepeatedText cause = new RepeatedText("cause");
 
         /** @param headers names of the request headers to log */
         AccessLogLine(LineWriter out, List<String> headers) {
@@ -329,6 +330,9 @@ final class AccessLog implements Reloadable.Replaced {
             out.number(HTTP_STATUS, failure == null ? 200 : failure.httpStatus());
             out.number(GRPC_STATUS, failure == null ? 0 : failure.grpcStatus());
             out.text(code, failure == null ? "OK" : failure.name());
+            if (call.cause() != null) {
+                out.text(cause, call.cause().label());
+            }
             out.text(REASON, call.reason());
             out.number(REQUEST_BYTES, call.requestBytes());
             out.number(RESPONSE_BYTES, call.responseBytes());

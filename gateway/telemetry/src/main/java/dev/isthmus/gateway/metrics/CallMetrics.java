@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.settings.MetricsConfig;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.FunctionTimer;
@@ -32,6 +33,8 @@ import org.jspecify.annotations.Nullable;
 
 /** The meters of all calls. They outlive reloads; those of removed routes are unregistered. */
 public final class CallMetrics implements Layer {
+    /** The counters of calls that failed, by cause. */
+    public static final String FAILED = "isthmus.requests.failed";
     /** How many unconfigured models get meters of their own; the number of names that servers list is unbounded. */
     static final int MAX_NAMED = 200;
     /** How many time series the meters of calls may have; beyond it calls are counted for {@link #OTHER}. */
@@ -44,7 +47,7 @@ public final class CallMetrics implements Layer {
     private final MeterRegistry registry;
     private final SeriesBudget budget;
     private final RouteMeters other;
-    private final Map<ErrorCode, Counter> refused;
+    private final Map<FailureCause, Counter> failed;
     private final Counter overflow;
     private final Set<String> named = ConcurrentHashMap.newKeySet();
     private final Map<String, RouteMeters> routes = new ConcurrentHashMap<>();
@@ -72,11 +75,11 @@ public final class CallMetrics implements Layer {
         overflow = Counter.builder("isthmus.metrics.overflow")
                 .description("Calls counted with model=other because the meters of calls have too many time series")
                 .register(registry);
-        refused = LabelledCounters.of(
-                ErrorCode.class,
-                code -> Counter.builder("isthmus.requests.refused")
-                        .description("Calls that failed without being sent to a server, by error")
-                        .tag("code", code.name())
+        failed = LabelledCounters.of(
+                FailureCause.class,
+                cause -> Counter.builder(FAILED)
+                        .description("Calls that failed or were refused, by cause")
+                        .tag("cause", cause.label())
                         .register(registry));
         for (ClientProtocol protocol : ClientProtocol.values()) {
             active[protocol.ordinal()] = new LongAdder();
@@ -157,9 +160,8 @@ public final class CallMetrics implements Layer {
             overflow.increment();
             ended(call, other.of(protocol, kind));
         }
-        ErrorCode code = call.code();
-        if (code != null && code != ErrorCode.CANCELLED && call.upstream().isEmpty()) {
-            LabelledCounters.increment(refused, code);
+        if (call.cause() != null) {
+            LabelledCounters.increment(failed, call.cause());
         }
     }
 

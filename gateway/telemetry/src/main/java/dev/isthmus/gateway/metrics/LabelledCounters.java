@@ -2,8 +2,11 @@ package dev.isthmus.gateway.metrics;
 
 import io.micrometer.core.instrument.Counter;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /** A counter for each value of a label, all registered from the start, so that their rates have no gaps. */
 public final class LabelledCounters {
@@ -11,11 +14,12 @@ public final class LabelledCounters {
 
     /** Registers a counter for each value. */
     public static <E extends Enum<E>> Map<E, Counter> of(Class<E> label, Function<E, Counter> register) {
-        Map<E, Counter> counters = new EnumMap<>(label);
-        for (E value : label.getEnumConstants()) {
-            counters.put(value, register.apply(value));
-        }
-        return counters;
+        return of(EnumSet.allOf(label), register);
+    }
+
+    /** Registers a counter for each of these values; there is at least one. */
+    public static <E extends Enum<E>> Map<E, Counter> of(Set<E> values, Function<E, Counter> register) {
+        return new EnumMap<>(values.stream().collect(Collectors.toMap(Function.identity(), register)));
     }
 
     /** Adds 1 to the counter of a value. */

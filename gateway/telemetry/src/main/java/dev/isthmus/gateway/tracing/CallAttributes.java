@@ -75,6 +75,9 @@ final class CallAttributes {
         if (isError(call)) {
             all.put("error.type", String.valueOf(call.code()));
         }
+        if (call.cause() != null) {
+            all.put("isthmus.cause", call.cause().label());
+        }
         client(all, call);
         isthmus(all, call);
         put(all, "isthmus.cache", cached);

@@ -4,8 +4,8 @@ import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.settings.AuthenticationConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.OipException;
-import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
@@ -27,8 +27,6 @@ public final class Admission implements AutoCloseable {
     private final Map<String, Integer> callers = new ConcurrentHashMap<>();
 
     private final ReplaceableMeters meters;
-    private final Counter shed;
-    private final Counter callerShed;
 
     /**
      * How many calls may be in flight.
@@ -51,17 +49,10 @@ public final class Admission implements AutoCloseable {
         this.limits = limits;
         this.free = new Semaphore(limits.total());
         this.meters = new ReplaceableMeters(meters);
-        this.shed = this.meters.add(Counter.builder("isthmus.requests.shed")
-                .description("Calls refused because limits.max_requests were active")::register);
         this.meters.add(Gauge.builder("isthmus.requests.active", this, Admission::inFlight)
                 .description("Calls that count against limits.max_requests")::register);
         this.meters.add(Gauge.builder("isthmus.requests.limit", this, admission -> admission.limits.total())
                 .description("How many calls may be active (limits.max_requests)")::register);
-        this.callerShed = this.meters.add(
-                Counter.builder("isthmus.principal.requests.shed")
-                                .description(
-                                        "Calls refused because authentication.max_requests of their caller were active")
-                        ::register);
     }
 
     /** The limits that it was made with. */
@@ -122,17 +113,17 @@ public final class Admission implements AutoCloseable {
     }
 
     private OipException refused() {
-        shed.increment();
         return OipException.refused(
-                ErrorCode.UNAVAILABLE, "too many concurrent calls (limit " + limits.total() + ")", SOON);
+                        ErrorCode.UNAVAILABLE, "too many concurrent calls (limit " + limits.total() + ")", SOON)
+                .because(FailureCause.GATEWAY_LIMIT);
     }
 
     private OipException callerRefused() {
-        callerShed.increment();
         return OipException.refused(
-                ErrorCode.RESOURCE_EXHAUSTED,
-                "too many concurrent calls of this caller (limit " + limits.perCaller() + ")",
-                SOON);
+                        ErrorCode.RESOURCE_EXHAUSTED,
+                        "too many concurrent calls of this caller (limit " + limits.perCaller() + ")",
+                        SOON)
+                .because(FailureCause.CALLER_LIMIT);
     }
 
     /** Number of calls in flight. */

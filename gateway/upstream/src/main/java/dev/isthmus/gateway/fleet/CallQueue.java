@@ -7,7 +7,6 @@ import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.fleet.Cluster.AttemptResources;
-import dev.isthmus.gateway.fleet.ClusterMetrics.QueueRefusal;
 import dev.isthmus.gateway.net.ClientNetwork;
 import dev.isthmus.gateway.queue.FairQueue;
 import dev.isthmus.gateway.queue.FairQueue.QueuedEntry;
@@ -17,6 +16,7 @@ import dev.isthmus.gateway.settings.Units;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
 import java.net.InetAddress;
@@ -199,33 +199,31 @@ final class CallQueue {
         String model = waiter.request.model().name();
         long expected = estimate.nanos(waiting.ahead(caller, weight, model));
         if (nanos <= 0 || (!waiting.isEmpty() && expected > nanos)) {
-            return refused(
-                    QueueRefusal.TOO_LATE,
-                    "would start the call after its deadline or max_wait",
-                    Duration.ofNanos(Math.max(expected, ClusterMetrics.RETRY_AFTER.toNanos())));
+            return shared.metrics()
+                    .rejected(
+                            FailureCause.QUEUE_TOO_LATE,
+                            "would start the call after its deadline or max_wait",
+                            Duration.ofNanos(Math.max(expected, ClusterMetrics.RETRY_AFTER.toNanos())));
         }
         if (waiting.waitingOf(caller) >= settings.maxWaitingPerCaller()) {
-            return refused(
-                    QueueRefusal.CALLER_FULL,
-                    "has too many waiting calls of this caller (limit " + settings.maxWaitingPerCaller() + ")",
-                    ClusterMetrics.RETRY_AFTER);
+            return shared.metrics()
+                    .rejected(
+                            FailureCause.QUEUE_CALLER_FULL,
+                            "has too many waiting calls of this caller (limit " + settings.maxWaitingPerCaller() + ")",
+                            ClusterMetrics.RETRY_AFTER);
         }
         if (waiting.size() >= settings.maxWaiting()) {
             String tooMany = "has too many waiting calls (limit " + settings.maxWaiting() + ")";
             WaitingCall displaced = waiting.displaceFor(caller, weight);
             if (displaced == null) {
-                return refused(QueueRefusal.FULL, tooMany, ClusterMetrics.RETRY_AFTER);
+                return shared.metrics().rejected(FailureCause.QUEUE_FULL, tooMany, ClusterMetrics.RETRY_AFTER);
             }
             displaced.entry = null;
-            displaced.refuse(refused(QueueRefusal.DISPLACED, tooMany, ClusterMetrics.RETRY_AFTER));
+            displaced.refuse(
+                    shared.metrics().rejected(FailureCause.QUEUE_DISPLACED, tooMany, ClusterMetrics.RETRY_AFTER));
         }
         enter(waiter, weight);
         return null;
-    }
-
-    private OipException refused(QueueRefusal reason, String what, Duration retryAfter) {
-        meters.refused(reason);
-        return shared.metrics().refusal(what, retryAfter);
     }
 
     private void enter(WaitingCall waiter, int weight) {
@@ -331,15 +329,17 @@ final class CallQueue {
     private OipException expired(WaitingCall waiter) {
         Call call = waiter.call;
         if (call.hasDeadline() && call.deadlineNanos() - shared.nanoTime().getAsLong() <= 0) {
-            meters.refused(QueueRefusal.TIMEOUT);
+            shared.metrics().rejected(FailureCause.QUEUE_TIMEOUT);
             String what =
                     "upstream '" + shared.failures().upstream() + "' had no place for the call before its deadline";
-            return new OipException(ErrorCode.DEADLINE_EXCEEDED, what, null, Processed.NO).confidential();
+            return OipException.ofUpstream(
+                    ErrorCode.DEADLINE_EXCEEDED, FailureCause.QUEUE_TIMEOUT, what, null, Processed.NO);
         }
-        return refused(
-                QueueRefusal.TIMEOUT,
-                "had no place for the call within " + Units.written(settings.maxWait()),
-                ClusterMetrics.RETRY_AFTER);
+        return shared.metrics()
+                .rejected(
+                        FailureCause.QUEUE_TIMEOUT,
+                        "had no place for the call within " + Units.written(settings.maxWait()),
+                        ClusterMetrics.RETRY_AFTER);
     }
 
     /** Fails all waiting calls, and those that come. */

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.fleet.ClusterMetrics.BreakerState;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.OipException;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
@@ -109,7 +110,7 @@ final class CircuitBreakers {
     CallPermit acquire(boolean endless) {
         if (!takePlace()) {
             throw metrics.rejected(
-                    ClusterMetrics.Rejection.BULKHEAD,
+                    FailureCause.BULKHEAD,
                     "has too many concurrent calls (limit " + maxRequests + ")",
                     ClusterMetrics.RETRY_AFTER);
         }
@@ -149,7 +150,7 @@ final class CircuitBreakers {
             release(ended);
             Duration wait = untilTrial();
             throw metrics.rejected(
-                    ClusterMetrics.Rejection.BREAKER,
+                    FailureCause.BREAKER,
                     "rejects calls for " + Math.max(1, wait.toSeconds()) + " s (circuit breaker open)",
                     wait);
         }

@@ -17,6 +17,7 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.ServerFeatures;
@@ -272,14 +273,13 @@ public final class Cluster implements Upstream {
 
         /** The failure of a call if no server is available. */
         OipException noServer() {
-            return metrics.rejected(
-                    ClusterMetrics.Rejection.NO_SERVER, "has no available server", ClusterMetrics.RETRY_AFTER);
+            return metrics.rejected(FailureCause.NO_SERVER, "has no available server", ClusterMetrics.RETRY_AFTER);
         }
 
         /** The failure of a call if all servers have as many calls as their adaptive limits allow. */
         OipException noRoom() {
             return metrics.rejected(
-                    ClusterMetrics.Rejection.ADAPTIVE_LIMIT,
+                    FailureCause.ADAPTIVE_LIMIT,
                     "has no server below its adaptive limit of concurrent calls (adaptive_concurrency)",
                     ClusterMetrics.RETRY_AFTER);
         }

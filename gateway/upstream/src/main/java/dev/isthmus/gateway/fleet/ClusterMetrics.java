@@ -15,6 +15,7 @@ import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.ConnectionCounts.ConnectFailure;
 import dev.isthmus.gateway.upstream.ConnectionCounts.ServerCloseCause;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -25,38 +26,17 @@ import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 
 /** The metrics of one cluster. Closing removes its meters from the registry. */
 final class ClusterMetrics implements AutoCloseable {
-
-    /** Why a call was not admitted. */
-    enum Rejection {
-        ADAPTIVE_LIMIT,
-        BREAKER,
-        BULKHEAD,
-        NO_SERVER,
-        QUEUE
-    }
-
-    /** Why a call does not wait, or no longer. */
-    enum QueueRefusal {
-        /** The caller has as many waiting calls as it may have. */
-        CALLER_FULL,
-        /** It gave way to a caller with fewer waiting calls. */
-        DISPLACED,
-        /** As many calls wait as may. */
-        FULL,
-        /** It waited until the time was over. */
-        TIMEOUT,
-        /** It would have waited longer than its time. */
-        TOO_LATE
-    }
 
     /** The states of the circuit breaker, in the order of their numbers. */
     enum BreakerState {
@@ -78,7 +58,7 @@ final class ClusterMetrics implements AutoCloseable {
     private final ReplaceableMeters meters;
     private final Map<CallOutcome, Timer> requests = new EnumMap<>(CallOutcome.class);
     private final Map<RetryOn, Counter> retries;
-    private final Map<Rejection, Counter> rejections;
+    private final Map<FailureCause, Counter> rejections;
     private final Map<BreakerState, Counter> transitions;
     private final Counter exhausted;
 
@@ -90,20 +70,17 @@ final class ClusterMetrics implements AutoCloseable {
             requests.put(outcome, timer(outcome));
         }
         retries = counters(
-                RetryOn.class,
+                EnumSet.allOf(RetryOn.class),
                 "isthmus.upstream.retries",
                 "Retries. unsent: not processed by the first server; unavailable: it refused; lost: the connection"
                         + " ended; timeout: try_timeout",
                 "reason");
-        rejections = counters(
-                Rejection.class,
-                "isthmus.upstream.rejected",
-                "Calls rejected before any attempt. adaptive_limit: adaptive_concurrency of each server; breaker: circuit"
-                        + " breaker open; bulkhead: max_requests of the upstream; no_server: no server; queue: the queue,"
-                        + " for the reasons of isthmus_upstream_queue_refused_total",
-                "reason");
+        rejections = rejections(FailureCause.ADAPTIVE_LIMIT, FailureCause.NO_SERVER);
         transitions = counters(
-                BreakerState.class, "isthmus.upstream.breaker.transitions", "Transitions of the circuit breaker", "to");
+                EnumSet.allOf(BreakerState.class),
+                "isthmus.upstream.breaker.transitions",
+                "Transitions of the circuit breaker",
+                "to");
         exhausted = meters.add(Counter.builder("isthmus.upstream.retry.budget.exhausted")
                 .description("Retries that the retry budget did not allow")
                 .tags(this.upstream)::register);
@@ -121,8 +98,17 @@ final class ClusterMetrics implements AutoCloseable {
         return meters.add(Timer.builder(meter).description(what).tags(tags).serviceLevelObjectives(BUCKETS)::register);
     }
 
+    /** The counters of these causes, in their order. */
+    private Map<FailureCause, Counter> rejections(FailureCause first, FailureCause last) {
+        return counters(
+                EnumSet.range(first, last),
+                "isthmus.upstream.rejected",
+                "Calls rejected before any attempt, by cause; those of a queue did not wait, or no longer",
+                "cause");
+    }
+
     /** One counter for each value, which is the value of the tag. */
-    private <E extends Enum<E>> Map<E, Counter> counters(Class<E> values, String meter, String what, String tag) {
+    private <E extends Enum<E>> Map<E, Counter> counters(Set<E> values, String meter, String what, String tag) {
         return LabelledCounters.of(
                 values,
                 value -> meters.add(Counter.builder(meter)
@@ -153,7 +139,7 @@ final class ClusterMetrics implements AutoCloseable {
     /** The policy of hedging, with its counters. */
     HedgePolicy hedging(Hedging settings, Retry retry, LongSupplier nanoTime) {
         Map<HedgeEvent, Counter> events = counters(
-                HedgeEvent.class,
+                EnumSet.allOf(HedgeEvent.class),
                 "isthmus.upstream.hedges",
                 "Calls that took longer than most of their model (hedging). sent: also sent to a second server; won: which"
                         + " answered first; budget_exhausted, no_server: not sent",
@@ -167,16 +153,9 @@ final class ClusterMetrics implements AutoCloseable {
                 "isthmus.upstream.queue.wait",
                 "How long calls waited that were then sent (queue); calls that did not wait do not count",
                 upstream);
-        private final Map<QueueRefusal, Counter> refusals = counters(
-                QueueRefusal.class,
-                "isthmus.upstream.queue.refused",
-                "Calls that were refused in place of waiting, or of waiting longer (queue). caller_full:"
-                        + " max_waiting_per_caller; full: max_waiting; displaced: gave way to a caller with fewer waiting"
-                        + " calls; too_late: would have waited longer than max_wait or the deadline; timeout: has waited"
-                        + " that long",
-                "reason");
 
         QueueMeters(CallQueue queue) {
+            rejections.putAll(rejections(FailureCause.QUEUE_CALLER_FULL, FailureCause.QUEUE_TOO_LATE));
             meters.add(Gauge.builder("isthmus.upstream.queue.waiting", queue, CallQueue::size)
                     .description("Calls that wait for the upstream (queue)")
                     .tags(upstream)::register);
@@ -184,12 +163,6 @@ final class ClusterMetrics implements AutoCloseable {
 
         void waited(long nanos) {
             waits.record(nanos, TimeUnit.NANOSECONDS);
-        }
-
-        /** Counts a refusal, which is one of the upstream's. */
-        void refused(QueueRefusal reason) {
-            LabelledCounters.increment(refusals, reason);
-            LabelledCounters.increment(rejections, Rejection.QUEUE);
         }
     }
 
@@ -208,16 +181,17 @@ final class ClusterMetrics implements AutoCloseable {
         LabelledCounters.increment(retries, reason);
     }
 
-    /** Counts a call that is not admitted, and returns its failure. */
-    OipException rejected(Rejection reason, String what, Duration retryAfter) {
-        LabelledCounters.increment(rejections, reason);
-        return refusal(what, retryAfter);
+    /** Counts a call that is not admitted, and returns its failure: "upstream 'name' " followed by {@code what}. */
+    OipException rejected(FailureCause why, String what, Duration retryAfter) {
+        rejected(why);
+        return OipException.refused(ErrorCode.UNAVAILABLE, "upstream '" + name + "' " + what, retryAfter)
+                .confidential()
+                .because(why);
     }
 
-    /** The failure of a call that is not admitted: "upstream 'name' " followed by {@code what}. */
-    OipException refusal(String what, Duration retryAfter) {
-        return OipException.refused(ErrorCode.UNAVAILABLE, "upstream '" + name + "' " + what, retryAfter)
-                .confidential();
+    /** Counts a call that is not admitted. */
+    void rejected(FailureCause why) {
+        LabelledCounters.increment(rejections, why);
     }
 
     void budgetExhausted() {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
 import java.time.Duration;
@@ -29,18 +30,18 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
     /** No connection could be established. */
     public OipException unreachable(@Nullable Throwable cause) {
         String what = ownProcess() ? "has no process at the moment: it is being started" : "is not reachable";
-        return failure(ErrorCode.UNAVAILABLE, what, cause, Processed.NO);
+        return unavailable(FailureCause.CONNECT, what, cause, Processed.NO);
     }
 
     /** The server refused the request unprocessed: it is shutting down, or has reached its limit. */
     public OipException refused(@Nullable Throwable cause) {
-        return failure(ErrorCode.UNAVAILABLE, "accepts no more requests", cause, Processed.REFUSED);
+        return unavailable(FailureCause.SERVER_REFUSED, "accepts no more requests", cause, Processed.REFUSED);
     }
 
     /** The connection ended before the response did. */
     public OipException connectionClosed(@Nullable Throwable cause) {
         String what = ownProcess() ? "has lost its process, which ended; it is started again" : "closed the connection";
-        return failure(ErrorCode.UNAVAILABLE, what, cause, Processed.MAYBE);
+        return unavailable(FailureCause.CONNECTION_LOST, what, cause, Processed.MAYBE);
     }
 
     /** Whether the server is the process of the local models: no other upstream may have its name. */
@@ -50,13 +51,14 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     /** The server violated the protocol or our limits, so we closed the connection. */
     public OipException protocolViolation(@Nullable Throwable cause) {
-        return failure(ErrorCode.UNAVAILABLE, "violated HTTP/2, and its connection was closed", cause, Processed.MAYBE);
+        return unavailable(
+                FailureCause.BAD_RESPONSE, "violated HTTP/2, and its connection was closed", cause, Processed.MAYBE);
     }
 
     /** The server did not answer a PING, so we closed the connection. */
     public OipException pingTimeout(Duration timeout) {
-        return failure(
-                ErrorCode.UNAVAILABLE,
+        return unavailable(
+                FailureCause.CONNECTION_LOST,
                 "did not answer a ping within " + duration(timeout.toNanos()),
                 null,
                 Processed.MAYBE);
@@ -75,13 +77,14 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
     private OipException closedHere(Processed processed) {
         return ending.getAsBoolean()
                 ? new OipException(ErrorCode.UNAVAILABLE, "the gateway is shutting down", null, processed)
-                : failure(ErrorCode.UNAVAILABLE, "was taken out of service", null, processed);
+                        .because(FailureCause.SHUTDOWN)
+                : unavailable(FailureCause.REMOVED, "was taken out of service", null, processed);
     }
 
     /** All connections are in use and the queue for them is full. */
     public OipException overloaded(int connections) {
-        return failure(
-                ErrorCode.UNAVAILABLE,
+        return unavailable(
+                FailureCause.CONNECTIONS_FULL,
                 "has all " + connections + " connections in use and its queue is full",
                 null,
                 Processed.NO);
@@ -90,7 +93,11 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
     /** The deadline passed before the response ended. */
     public OipException timedOut(long nanos, @Nullable Throwable cause) {
         return failure(
-                ErrorCode.DEADLINE_EXCEEDED, "did not respond within " + duration(nanos), cause, Processed.MAYBE);
+                ErrorCode.DEADLINE_EXCEEDED,
+                FailureCause.TIMEOUT,
+                "did not respond within " + duration(nanos),
+                cause,
+                Processed.MAYBE);
     }
 
     /** The response exceeds its limit. */
@@ -105,7 +112,12 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     /** The response exceeds a limit. What a client asks for may cause it, so it is no failure of the server. */
     public OipException tooLarge(String what, @Nullable Throwable cause) {
-        return failure(ErrorCode.BAD_UPSTREAM_ANSWER, "sent " + what, cause, Processed.DROPPED);
+        return failure(
+                ErrorCode.BAD_UPSTREAM_ANSWER,
+                FailureCause.RESPONSE_TOO_LARGE,
+                "sent " + what,
+                cause,
+                Processed.DROPPED);
     }
 
     /**
@@ -113,21 +125,31 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
      * such as MLServer's for a version that it does not have.
      */
     public OipException streamBroken(@Nullable Throwable cause) {
-        return failure(ErrorCode.INTERNAL, "broke off its stream of events", cause, Processed.MAYBE);
+        return failure(
+                ErrorCode.INTERNAL,
+                FailureCause.BAD_RESPONSE,
+                "broke off its stream of events",
+                cause,
+                Processed.MAYBE);
     }
 
     /** The response violates the protocol. */
     public OipException badResponse(String what, @Nullable Throwable cause) {
-        return failure(ErrorCode.BAD_UPSTREAM_ANSWER, what, cause);
+        return failure(ErrorCode.BAD_UPSTREAM_ANSWER, FailureCause.BAD_RESPONSE, what, cause, Processed.YES);
     }
 
-    /** A failure with the message "upstream 'name' " followed by {@code what}. */
-    public OipException failure(ErrorCode code, String what, @Nullable Throwable cause) {
-        return failure(code, what, cause, Processed.YES);
+    /** A status of the server, with the message "upstream 'name' " followed by {@code what}. */
+    public OipException ofStatus(ErrorCode code, String what, @Nullable Throwable cause) {
+        return failure(code, FailureCause.SERVER, what, cause, Processed.YES);
     }
 
-    private OipException failure(ErrorCode code, String what, @Nullable Throwable cause, Processed processed) {
-        return new OipException(code, "upstream '" + upstream + "' " + what, cause, processed).confidential();
+    private OipException unavailable(FailureCause why, String what, @Nullable Throwable cause, Processed processed) {
+        return failure(ErrorCode.UNAVAILABLE, why, what, cause, processed);
+    }
+
+    private OipException failure(
+            ErrorCode code, FailureCause why, String what, @Nullable Throwable cause, Processed processed) {
+        return OipException.ofUpstream(code, why, "upstream '" + upstream + "' " + what, cause, processed);
     }
 
     /** Whole seconds from ten seconds on, tenths below, milliseconds below one second: "60 s", "2.5 s", "250 ms". */

@@ -25,7 +25,7 @@ class AdaptiveConcurrencyTest {
     }
 
     private static double refused(FleetBench bench) {
-        return bench.count("isthmus.upstream.rejected", "reason", "adaptive_limit");
+        return bench.count("isthmus.upstream.rejected", "cause", "adaptive_limit");
     }
 
     @Test

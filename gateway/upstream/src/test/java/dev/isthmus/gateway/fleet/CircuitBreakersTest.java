@@ -47,7 +47,7 @@ class CircuitBreakersTest {
             assertThat(refused.failure().processed()).isEqualTo(Processed.NO);
             assertThat(refused.failure().retryAfter()).contains(Duration.ofSeconds(5));
             assertThat(bench.one.requests).hasSize(4);
-            assertThat(bench.count("isthmus.upstream.rejected", "reason", "breaker"))
+            assertThat(bench.count("isthmus.upstream.rejected", "cause", "breaker"))
                     .isEqualTo(1);
         }
     }

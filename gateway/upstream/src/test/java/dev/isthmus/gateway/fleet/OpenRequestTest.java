@@ -192,7 +192,7 @@ class OpenRequestTest {
             Open second = Open.at(bench);
             assertThat(second.seen.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
             assertThat(second.request.isReady()).isFalse();
-            assertThat(bench.count("isthmus.upstream.rejected", "reason", "bulkhead"))
+            assertThat(bench.count("isthmus.upstream.rejected", "cause", "bulkhead"))
                     .isEqualTo(1);
             first.seen.cancellation.cancel();
             Open third = Open.at(bench);

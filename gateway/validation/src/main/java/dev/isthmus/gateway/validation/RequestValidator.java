@@ -8,6 +8,7 @@ import dev.isthmus.gateway.metrics.LabelledCounters;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.RequestValidation;
 import dev.isthmus.gateway.validation.RequestValidator.ValidationMeters.PassedReason;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.RequestOutline;
@@ -72,7 +73,7 @@ public final class RequestValidator implements Layer {
             report(exchange.context(), requested, mismatches.getFirst(), text, mode);
             if (mode == RequestValidation.STRICT) {
                 signatures.refused(requested, exchange.context().upstream(), served);
-                throw OipException.invalid(text);
+                throw OipException.invalid(text).because(FailureCause.VALIDATION);
             }
         }
     }

@@ -374,7 +374,7 @@ final class GrpcConnectionPool {
 
         OipException ofServer(ErrorCode code, String message) {
             if (message.isEmpty()) {
-                return failures.failure(code, "returned " + code, null);
+                return failures.ofStatus(code, "returned " + code, null);
             }
             return OipException.ofServer(tooLarge(code, message) ? ErrorCode.PAYLOAD_TOO_LARGE : code, message);
         }
@@ -437,7 +437,7 @@ final class GrpcConnectionPool {
             return switch (code == null ? Http2Error.INTERNAL_ERROR : code) {
                 case NO_ERROR, CANCEL, REFUSED_STREAM -> failures.connectionClosed(end.cause());
                 case ENHANCE_YOUR_CALM ->
-                    failures.failure(ErrorCode.RESOURCE_EXHAUSTED, "refused the call", end.cause());
+                    failures.ofStatus(ErrorCode.RESOURCE_EXHAUSTED, "refused the call", end.cause());
                 default -> notGrpc(end.cause());
             };
         }
@@ -456,7 +456,7 @@ final class GrpcConnectionPool {
             };
             return number < 400 || number > 599
                     ? notGrpc(null)
-                    : failures.failure(code, "returned HTTP status " + status, null);
+                    : failures.ofStatus(code, "returned HTTP status " + status, null);
         }
 
         /** Three digits as a number, as {@code :status} has them; 0 if there is none. */

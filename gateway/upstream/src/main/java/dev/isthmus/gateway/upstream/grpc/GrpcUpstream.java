@@ -168,7 +168,7 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
         if (message instanceof InferMessage.ProtobufMessage protobuf) {
             return protobuf.message();
         }
-        throw failures().failure(ErrorCode.INTERNAL, "expects PROTOBUF, got " + message.wire(), null);
+        throw new OipException(ErrorCode.INTERNAL, "PROTOBUF is expected, got " + message.wire());
     }
 
     private static ByteBuf encoded(MessageLite message) {

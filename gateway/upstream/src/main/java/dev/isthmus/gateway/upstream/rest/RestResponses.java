@@ -167,7 +167,7 @@ record RestResponses(UpstreamFailures failures) {
         String text = ErrorText.of(body);
         ErrorCode code = ErrorCode.ofHttpStatus(status);
         throw text.isEmpty()
-                ? failures.failure(code, "returned status " + status, null)
+                ? failures.ofStatus(code, "returned status " + status, null)
                 : OipException.ofServer(code, text);
     }
 

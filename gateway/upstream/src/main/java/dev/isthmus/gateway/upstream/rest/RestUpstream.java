@@ -132,11 +132,9 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
 
     private RestCall infer(Call call, UpstreamRequest.InferenceRequest infer, boolean events, Reply reply) {
         if (!(infer.message() instanceof InferMessage.RestMessage rest)) {
-            throw failures()
-                    .failure(
-                            ErrorCode.INTERNAL,
-                            "expects REST, got " + infer.message().wire(),
-                            null);
+            throw new OipException(
+                    ErrorCode.INTERNAL,
+                    "REST is expected, got " + infer.message().wire());
         }
         String path = path(infer.model(), (events ? ModelAction.INFER_STREAM : ModelAction.INFER).suffix());
         RestRequestSpec request = RestRequestSpec.infer(pool(call.loop()), path, call, rest.body());

@@ -17,6 +17,8 @@ import dev.isthmus.gateway.console.ServerFigures;
 import dev.isthmus.gateway.console.TrafficHistory;
 import dev.isthmus.gateway.diagnosis.DebugPages;
 import dev.isthmus.gateway.fleet.Discovery;
+import dev.isthmus.gateway.fleet.DrainedServers;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.peers.ConfigDigest;
@@ -36,13 +38,17 @@ import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.gateway.tryit.TryItPages;
+import dev.isthmus.gateway.upstream.InProcessServer;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -190,7 +196,13 @@ final class AdminPages {
                 .route("GET", "/cache", request -> caches().show())
                 .change("POST", "/cache/*", RouteAccess.OPERATE, "cache purge", request -> caches().purge(request))
                 .change("POST", "/ramps/*", RouteAccess.OPERATE, "ramp", new RampActions(gateway.ramps())::steer)
+                .change("POST", "/servers/*", RouteAccess.OPERATE, "server", this::steerServer)
                 .change("POST", "/reload", RouteAccess.OPERATE, "reload", this::reload);
+    }
+
+    private AdminResponse steerServer(AdminRequest request) {
+        DrainedServers drained = resources.upstreams().clusterResources().drained();
+        return new ServerActions(gateway.catalogue().members(), drained).act(request);
     }
 
     private CacheActions caches() {
@@ -314,6 +326,71 @@ final class AdminPages {
             }
             return AdminResponse.json(200, Map.of("model", model, "purged", purged))
                     .changed(AuditedChange.done("cache purge", model, purged + " responses", "0 responses"));
+        }
+    }
+
+    /** What operators do to servers: {@code /servers/ADDRESS/drain} or enable. */
+    record ServerActions(Collection<ReplicaStatus> servers, DrainedServers drained) {
+        private static final int MAX_REASON = 200;
+        private static final String IN_SERVICE = "in service";
+
+        AdminResponse act(AdminRequest request) {
+            String path = request.tail();
+            int slash = path.lastIndexOf('/');
+            String address = path.substring(0, Math.max(0, slash));
+            String action = path.substring(slash + 1);
+            AdminQuery query = AdminQuery.of(request, "reason", "force");
+            boolean forced = query.oneOf("force", "false", "true", "false").equals("true");
+            String before = Objects.requireNonNullElse(drained.of(address), IN_SERVICE);
+            if (action.equals("drain")) {
+                requireServer(address, !forced);
+                drained.change(address, words(request.operator(), query.text("reason", "")));
+            } else if (!action.equals("enable")) {
+                return AdminResponse.error(404, "expected /servers/ADDRESS/ followed by drain or enable");
+            } else if (before.equals(IN_SERVICE)) {
+                return AdminResponse.error(404, "no server at '" + address + "' is drained");
+            } else {
+                drained.change(address, null);
+            }
+            String after = Objects.requireNonNullElse(drained.of(address), IN_SERVICE);
+            return AdminResponse.json(200, Map.of("server", address, "state", after))
+                    .changed(AuditedChange.done("server " + action, address, before, after));
+        }
+
+        private static String words(String operator, String reason) {
+            if (reason.length() > MAX_REASON || reason.chars().anyMatch(Character::isISOControl)) {
+                throw AdminQuery.invalid("reason", "one line of at most " + MAX_REASON + " characters", reason);
+            }
+            return "drained by " + operator + " at " + Instant.now().truncatedTo(ChronoUnit.SECONDS)
+                    + (reason.isEmpty() ? "" : ": " + reason);
+        }
+
+        /** @param replaced whether another server must be there for its calls at each upstream that it belongs to */
+        private void requireServer(String address, boolean replaced) {
+            List<String> upstreams = servers.stream()
+                    .filter(each -> each.label().equals(address) && !(each.server() instanceof InProcessServer))
+                    .map(ReplicaStatus::upstream)
+                    .toList();
+            if (upstreams.isEmpty()) {
+                throw new OipException(
+                        ErrorCode.NOT_FOUND, "no upstream has a server at '" + address + "'; GET /servers lists them");
+            }
+            for (String upstream : upstreams) {
+                if (replaced && servers.stream().noneMatch(other -> replaces(other, upstream, address))) {
+                    throw new OipException(
+                            ErrorCode.ABORTED,
+                            "no other server of upstream '" + upstream + "' is ready: its calls would fail;"
+                                    + " force=true (--force) drains it all the same");
+                }
+            }
+        }
+
+        private boolean replaces(ReplicaStatus other, String upstream, String address) {
+            return other.upstream().equals(upstream)
+                    && !other.label().equals(address)
+                    && other.ready()
+                    && !other.ejected()
+                    && drained.of(other.label()) == null;
         }
     }
 

@@ -153,6 +153,7 @@ public final class Gateway implements AutoCloseable {
         sharing = new FleetSharing(config, meters, closer);
         var servers = Upstreams.UpstreamResources.real(
                 loops.next(), allocator, meters, tls, connections.table(), state::isStopping);
+        sharing.share(servers.clusterResources().drained());
         shadows = new ShadowRuntime(
                 meters, servers.clusterResources().random(), System::nanoTime, ramps()::differed, ShadowLimits.DEFAULT);
         resources = new Generation.SharedResources(

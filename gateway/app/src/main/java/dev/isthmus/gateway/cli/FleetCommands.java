@@ -40,17 +40,56 @@ final class FleetCommands {
         return part + "/" + all.size();
     }
 
-    /** Lists the servers and their health. */
-    static RemoteCommand servers() {
-        return table(
-                "servers",
-                "Lists the servers of a running gateway, with their health and the reason if they are not ready.",
-                "/servers",
-                "UPSTREAM=upstream, SERVER=server, READY=ready, EJECTED=ejected, MODELS=models, DIALECT=dialect,"
-                        + " REASON=reason",
-                document -> objects(document.path("servers"))
-                        .map(server -> server.put("models", models(server.path("models")))
-                                .put("dialect", dialect(server))));
+    /** Lists the servers and their health, or takes one out of service and puts it into service again. */
+    static final class ServersCommand extends RemoteCommand {
+        private static final Option REASON =
+                CommandOptions.valued("reason", "TEXT", "Why the server is drained: for those who look what is wrong.");
+        private static final Option FORCE =
+                CommandOptions.flag("force", "Drains the server though no other one of its upstream is ready.");
+
+        ServersCommand() {
+            super(
+                    "servers",
+                    List.of("[ACTION]", "[ADDRESS]"),
+                    "Lists the servers of a running gateway, or takes one out of service: drain or enable ADDRESS.",
+                    "/servers",
+                    ServersCommand::print,
+                    REASON,
+                    FORCE);
+        }
+
+        @Override
+        JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
+            String action = arguments.operands() == 0 ? "" : arguments.operand(0);
+            boolean drains = action.equals("drain");
+            String reason = arguments.text(REASON);
+            if (!drains && (reason != null || arguments.has(FORCE))) {
+                throw new UsageException("--reason and --force need drain ADDRESS");
+            }
+            if (action.isEmpty()) {
+                return super.document(admin, arguments);
+            }
+            if (arguments.operands() != 2 || !(drains || action.equals("enable"))) {
+                throw new UsageException("drain ADDRESS or enable ADDRESS is expected, got " + action);
+            }
+            return admin.post("/servers/" + AdminClient.segment(arguments.operand(1)) + "/" + action
+                    + (drains ? "?force=" + arguments.has(FORCE) : "")
+                    + (reason == null ? "" : "&reason=" + AdminClient.segment(reason)));
+        }
+
+        private static void print(JsonNode document, Console console) {
+            if (document.has("state")) {
+                console.out().println(line(document.path("server")) + ": " + line(document.path("state")));
+                return;
+            }
+            TextTable.print(
+                    console.out(),
+                    "UPSTREAM=upstream, SERVER=server, READY=ready, EJECTED=ejected, MODELS=models, DIALECT=dialect,"
+                            + " REASON=reason",
+                    objects(document.path("servers"))
+                            .map(server -> server.put("models", models(server.path("models")))
+                                    .put("dialect", dialect(server))));
+        }
     }
 
     private static String models(JsonNode models) {

@@ -26,7 +26,7 @@ public final class IsthmusCommand {
             new FleetCommands.ProblemsCommand(),
             FleetCommands.errors(),
             FleetCommands.gateways(),
-            FleetCommands.servers(),
+            new FleetCommands.ServersCommand(),
             FleetCommands.models(),
             new TopCommand(),
             new FleetCommands.RampsCommand(),

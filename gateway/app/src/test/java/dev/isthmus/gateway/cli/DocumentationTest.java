@@ -94,7 +94,8 @@ class DocumentationTest {
             "docs/reference/command-line.md: no configuration",
             "docs/reference/local-backend.md: builds with the GPU profile",
             "docs/reference/local-backend.md: downloads the libraries for a GPU",
-            "docs/reference/local-backend.md: needs a GPU");
+            "docs/reference/local-backend.md: needs a GPU",
+            "docs/reference/resilience.md: needs a running gateway");
 
     /** Has the folders of the pages' configurations: {@code tls}, and the models that come with the gateway. */
     @TempDir

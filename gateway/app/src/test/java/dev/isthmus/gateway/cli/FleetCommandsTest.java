@@ -92,6 +92,36 @@ class FleetCommandsTest {
     }
 
     @Test
+    void server_isTakenOutOfService_andPutBack() throws Exception {
+        try (Gateway gateway = start("")) {
+            String token = folder.resolve("token").toString();
+            String server = gateway.catalogue().members().stream()
+                    .filter(each -> each.upstream().equals("gone"))
+                    .findFirst()
+                    .orElseThrow()
+                    .label();
+            assertThat(ask(gateway, "servers", "drain", server, "--token-file", token))
+                    .isEqualTo(1);
+            assertThat(err.toString()).contains("no other server of upstream 'gone' is ready", "--force");
+            assertThat(ask(gateway, "servers", "drain", server, "--token-file", token, "--force", "--reason", "a b&c"))
+                    .as(err.toString())
+                    .isZero();
+            assertThat(out.toString()).matches(server + ": drained by admin at 20\\S+Z: a b&c\\s+");
+            await().untilAsserted(() -> {
+                assertThat(ask(gateway, "servers")).isZero();
+                assertThat(out.toString().lines())
+                        .anyMatch(line -> line.matches("gone .* no .* drained by admin at .*"));
+            });
+            assertThat(ask(gateway, "servers", "enable", server, "--token-file", token))
+                    .isZero();
+            assertThat(out.toString()).isEqualTo(server + ": in service\n");
+            assertThat(ask(gateway, "servers", "stop", server)).isEqualTo(2);
+            assertThat(ask(gateway, "servers", "drain")).isEqualTo(2);
+            assertThat(ask(gateway, "servers", "--force")).isEqualTo(2);
+        }
+    }
+
+    @Test
     void problems_haveCauseAndNextStep() throws Exception {
         try (Gateway gateway = start("")) {
             await().untilAsserted(() -> {

@@ -144,6 +144,7 @@ final class FleetSnapshots {
                         .put("ready", member.ready())
                         .put("reason", member.reason())
                         .put("ejected", member.ejected())
+                        .put("drained", member.drained())
                         .put("models_all", member.models().size())
                         .put(
                                 "models_ready",

@@ -85,7 +85,8 @@ final class ServerRecord {
                 isReady(),
                 isReady() ? "" : reason,
                 member.models(),
-                member.ejected());
+                member.ejected(),
+                member.drained());
     }
 
     boolean indexed() {

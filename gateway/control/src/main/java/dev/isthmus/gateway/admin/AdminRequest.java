@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param body at most 64 KiB, decoded as UTF-8
  * @param peer the address of the connection; null if it is not known
  * @param secure whether the connection uses TLS
+ * @param operator the name of who sends it; empty if that need not be known
  * @param connected whether the client still waits for the response
  */
 public record AdminRequest(
@@ -25,7 +26,13 @@ public record AdminRequest(
         String body,
         @Nullable SocketAddress peer,
         boolean secure,
+        String operator,
         BooleanSupplier connected) {
+
+    /** The same, sent by an operator of this name. */
+    AdminRequest by(String name) {
+        return new AdminRequest(tail, query, header, body, peer, secure, name, connected);
+    }
 
     /** The header field {@code Accept}; empty if it is missing. */
     public String accept() {

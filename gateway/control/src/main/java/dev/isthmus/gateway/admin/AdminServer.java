@@ -339,7 +339,7 @@ public final class AdminServer implements AutoCloseable {
         private AdminResponse run(AdminRoute route, AdminRequest request, Operator operator) {
             try {
                 AdminSessions.requireRole(operator, route.access());
-                AdminResponse response = route.handler().apply(request);
+                AdminResponse response = route.handler().apply(request.by(operator.name()));
                 record(route, request, operator, response);
                 return response;
             } catch (OipException refused) {
@@ -419,6 +419,7 @@ public final class AdminServer implements AutoCloseable {
                         request.content().toString(StandardCharsets.UTF_8),
                         ctx.channel().remoteAddress(),
                         ctx.pipeline().get(SslHandler.class) != null,
+                        "",
                         ctx.channel()::isActive);
             } catch (IllegalArgumentException malformed) {
                 return AdminResponse.error(400, "malformed URL");

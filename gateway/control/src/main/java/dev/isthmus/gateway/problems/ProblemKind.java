@@ -12,6 +12,8 @@ enum ProblemKind implements Labelled {
     MODEL_FAILING(ProblemSeverity.WARNING, "isthmus top"),
     BREAKER_OPEN(ProblemSeverity.CRITICAL, "isthmus servers"),
     SERVER_NOT_READY(ProblemSeverity.WARNING, "isthmus servers"),
+    /** Operators have taken a server out of service, which is no fault. */
+    SERVER_DRAINED(ProblemSeverity.WARNING, "isthmus servers"),
     /** A server that is ready answers 5xx, or gives no valid response. */
     SERVER_FAILING(ProblemSeverity.WARNING, "isthmus servers"),
     /** A server takes several times as long as the others of its upstream. */

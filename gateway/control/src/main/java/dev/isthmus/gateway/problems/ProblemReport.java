@@ -233,7 +233,9 @@ public final class ProblemReport {
                             time,
                             ready ? EventKind.SERVER_BACK : EventKind.SERVER_LOST,
                             "server " + key.name() + " of upstream '" + key.of() + "' is "
-                                    + (ready ? "ready" : server.ready() ? "ejected" : "not ready"));
+                                    + (ready
+                                            ? "ready"
+                                            : server.drained() ? "drained" : server.ready() ? "ejected" : "not ready"));
                 }
             }
             servers = usable;

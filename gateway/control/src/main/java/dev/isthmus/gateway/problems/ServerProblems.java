@@ -81,7 +81,9 @@ final class ServerProblems {
                     .findFirst()
                     .ifPresent(server -> found.add(dialectUnknown(server)));
             for (ReplicaStatus server : servers) {
-                GatewayProblem problem = usable(server) ? failing(server, servers) : notReady(server, servers);
+                GatewayProblem problem = server.drained()
+                        ? drained(server)
+                        : usable(server) ? failing(server, servers) : notReady(server, servers);
                 ProblemSearch.add(problem == null && usable(server) ? slow(server, servers) : problem, found);
             }
             addGone(servers, found);
@@ -108,7 +110,10 @@ final class ServerProblems {
                                 + "', is not ready."
                         : "None of the " + servers.size() + " servers of upstream '" + upstream + "' is ready.",
                 ProblemText.first(reasons, REASONS) + "." + models(upstream),
-                "Start or repair a server of this upstream. The gateway uses it as soon as a health check succeeds.",
+                servers.stream().anyMatch(ReplicaStatus::drained)
+                        ? "Put a server of this upstream into service: isthmus servers enable ADDRESS."
+                        : "Start or repair a server of this upstream. The gateway uses it as soon as a health check"
+                                + " succeeds.",
                 ProblemText.page("servers", "search", upstream));
     }
 
@@ -148,6 +153,15 @@ final class ServerProblems {
                 server.ready()
                         ? "Read the log of this server. It gets calls again after its ejection."
                         : "Start or repair this server. The gateway uses it as soon as a health check succeeds.");
+    }
+
+    private static GatewayProblem drained(ReplicaStatus server) {
+        return problem(
+                ProblemKind.SERVER_DRAINED,
+                server,
+                "Server " + server.label() + " of upstream '" + server.upstream() + "' is out of service.",
+                sentence(server.reason()) + " It gets no new calls; those of sequences and open streams end there.",
+                "isthmus servers enable " + server.label() + " puts it into service again.");
     }
 
     private static boolean isAssumed(ReplicaStatus server) {

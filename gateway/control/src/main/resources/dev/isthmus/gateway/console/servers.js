@@ -1,7 +1,8 @@
 // Every server of every upstream: its health and the reason, its load, and its last error.
-import { get, lastErrors, poll } from './api.js';
+import { confirmed, get, lastErrors, notice, poll, post } from './api.js';
 import { badge, errorCell, h, replaceIfChanged, setText } from './dom.js';
 import { ago, duration, number, rate } from './format.js';
+import { forbidden } from './session.js';
 import { table } from './table.js';
 
 const REFRESH = 2_000;
@@ -14,7 +15,7 @@ const SLOW = 3;
 const BREAKER = { closed: 'good', half_open: 'warn', open: 'bad' };
 
 function health(server) {
-  return server.ejected ? 'ejected' : server.ready ? 'ready' : 'not ready';
+  return server.drained ? 'drained' : server.ejected ? 'ejected' : server.ready ? 'ready' : 'not ready';
 }
 
 function models(server) {
@@ -32,8 +33,25 @@ function waiting(upstream) {
   return now === undefined ? '' : `, ${number(now)} waiting, ${duration(mean)} on average, ${number(refused)} refused by the queue`;
 }
 
+/** Takes a server out of service, or puts it into service again. */
+async function serve(server) {
+  const [title, action, text] = server.drained
+    ? ['Enable', 'enable', 'It gets calls again.']
+    : ['Drain', 'drain', 'It gets no new calls; sequences and open streams end there. Health checks go on.'];
+  if (!(await confirmed(`${title} ${server.server}?`, text, title))) {
+    return;
+  }
+  try {
+    await post(`/servers/${encodeURIComponent(server.server)}/${action}`);
+    notice(`${title}: done for ${server.server}.`, 'good');
+  } catch (error) {
+    notice(`${title}: ${error.message}`, 'bad');
+  }
+}
+
 function details(server) {
   return h('div', null,
+    h('p', { class: 'buttons' }, h('button', { type: 'button', class: server.drained ? null : 'danger', disabled: forbidden('operate') !== '', onclick: () => serve(server) }, server.drained ? 'Enable' : 'Drain'), ` ${forbidden('operate')}`),
     h('p', null, h('a', { href: `#/traffic?${new URLSearchParams({ kind: 'server', of: server.upstream, name: server.server })}` }, 'Traffic')),
     h('p', null, server.models_all ? ['Models that are checked on it and ready: ', models(server), '. ', h('a', { href: `#/models?${new URLSearchParams({ search: server.server })}` }, 'Models')] : 'No configured model is checked on it.'),
     server.models.length
@@ -61,7 +79,7 @@ export function mount(page) {
     columns: [
       { title: 'Upstream', value: (server) => server.upstream },
       { title: 'Server', lead: true, value: (server) => server.server },
-      { title: 'Health', lead: true, value: health, cell: (server) => badge(server.ready && !server.ejected ? 'good' : 'bad', health(server)) },
+      { title: 'Health', lead: true, value: health, cell: (server) => badge(server.drained ? 'warn' : server.ready && !server.ejected ? 'good' : 'bad', health(server)) },
       { title: 'Reason', value: (server) => server.reason, wrap: true },
       { title: 'Models', value: models },
       { title: 'Ejections', numeric: true, value: (server) => server.ejections ?? 0, cell: (server) => number(server.ejections) },

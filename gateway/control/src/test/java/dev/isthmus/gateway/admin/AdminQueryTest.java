@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Parameters of requests to the admin address. */
 class AdminQueryTest {
     private static AdminQuery query(Map<String, List<String>> given, String... expected) {
-        return AdminQuery.of(new AdminRequest("", given, name -> "", "", null, false, () -> true), expected);
+        return AdminQuery.of(new AdminRequest("", given, name -> "", "", null, false, "", () -> true), expected);
     }
 
     @Test

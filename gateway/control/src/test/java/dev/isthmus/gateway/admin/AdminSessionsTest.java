@@ -94,6 +94,7 @@ class AdminSessionsTest {
                 body,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 1),
                 secure,
+                "",
                 () -> true);
     }
 

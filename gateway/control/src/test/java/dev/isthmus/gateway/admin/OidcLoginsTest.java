@@ -92,6 +92,7 @@ class OidcLoginsTest {
                 "",
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 1),
                 secure,
+                "",
                 () -> true);
         return Objects.requireNonNull(routes.find("GET", path))
                 .route()

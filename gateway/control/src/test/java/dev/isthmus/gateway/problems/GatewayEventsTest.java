@@ -47,8 +47,8 @@ class GatewayEventsTest {
     }
 
     private void server(boolean checked, String reason) {
-        servers = List.of(
-                new ReplicaStatus("u", "a:1", new FakeUpstream(), checked, reason.isEmpty(), reason, Map.of(), false));
+        servers = List.of(new ReplicaStatus(
+                "u", "a:1", new FakeUpstream(), checked, reason.isEmpty(), reason, Map.of(), false, false));
     }
 
     private void ramp(RampState state, double share, long seconds) {

@@ -78,7 +78,7 @@ class ProblemSearchTest {
 
     private void server(String upstream, String label, String reason, boolean ejected) {
         servers.add(new ReplicaStatus(
-                upstream, label, new FakeUpstream(), true, reason.isEmpty(), reason, Map.of(), ejected));
+                upstream, label, new FakeUpstream(), true, reason.isEmpty(), reason, Map.of(), ejected, false));
     }
 
     private void ready(String label) {
@@ -137,18 +137,31 @@ class ProblemSearchTest {
 
     @Test
     void serverThatWaitsForItsFirstCheck_isNoProblem() {
-        servers.add(
-                new ReplicaStatus("u", "a:1", new FakeUpstream(), false, false, "is not checked yet", Map.of(), false));
+        servers.add(new ReplicaStatus(
+                "u", "a:1", new FakeUpstream(), false, false, "is not checked yet", Map.of(), false, false));
         assertThat(problems()).isEmpty();
         server("u", "a:2", "is not reachable", false);
         only(ProblemKind.UPSTREAM_DOWN);
     }
 
     @Test
+    void drainedServer_isOutOfService_andNoFailure() {
+        ready("a:1");
+        servers.add(new ReplicaStatus(
+                "u", "b:1", new FakeUpstream(), true, false, "drained by alice at noon", Map.of(), false, true));
+        GatewayProblem problem = only(ProblemKind.SERVER_DRAINED);
+        assertThat(problem.severity()).isEqualTo(ProblemSeverity.WARNING);
+        assertThat(problem.text()).isEqualTo("Server b:1 of upstream 'u' is out of service.");
+        assertThat(problem.cause()).startsWith("Drained by alice at noon. It gets no new calls;");
+        servers.removeFirst();
+        assertThat(only(ProblemKind.UPSTREAM_DOWN).nextStep()).contains("isthmus servers enable");
+    }
+
+    @Test
     void serverThatIsNotRecognized_isNamed() {
         ServerCapabilities capabilities = ServerCapabilities.unknown();
         Upstream server = new UnrecognizedServer(capabilities);
-        servers.add(new ReplicaStatus("u", "a:1", server, true, true, "", Map.of(), false));
+        servers.add(new ReplicaStatus("u", "a:1", server, true, true, "", Map.of(), false, false));
         assertThat(problems()).isEmpty();
         capabilities.learn(new ServerMetadata("mine", "1", List.of()));
         capabilities.learn(new OipException(ErrorCode.NOT_FOUND, "no"));
@@ -276,7 +289,7 @@ class ProblemSearchTest {
 
     private ReplicaStatus with(String label, boolean ready) {
         return new ReplicaStatus(
-                "u", label, new FakeUpstream(), true, true, "", Map.of(ModelRef.of(MODEL), ready), false);
+                "u", label, new FakeUpstream(), true, true, "", Map.of(ModelRef.of(MODEL), ready), false, false);
     }
 
     @Test

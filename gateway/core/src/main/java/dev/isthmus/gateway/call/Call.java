@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param deadlineNanos on the scale of {@link System#nanoTime()}; {@link #NO_DEADLINE} for none
  * @param headers lower-case names; only those that are forwarded upstream
  * @param affinity calls with the same affinity go to the same server; {@link #NO_AFFINITY} for any
- * @param sequence whether the server keeps state between the calls of this affinity, so that no other server can handle
- *     them
+ * @param sequenceNanos when the sequence began whose state the server keeps between the calls of this affinity, so that no
+ *     other server can handle them; {@link #NO_SEQUENCE} for none, {@link #EARLIER} if it is not known
  * @param context what is known about the client's request
  */
 public record Call(
@@ -26,11 +26,14 @@ public record Call(
         long deadlineNanos,
         Map<String, String> headers,
         long affinity,
-        boolean sequence,
+        long sequenceNanos,
         CallContext context) {
 
     public static final long NO_AFFINITY = 0;
     public static final long NO_DEADLINE = Long.MAX_VALUE;
+    public static final long NO_SEQUENCE = Long.MAX_VALUE;
+    /** Before everything that this gateway knows of. */
+    public static final long EARLIER = Long.MIN_VALUE;
 
     @SuppressWarnings({"unchecked", "rawtypes"}) // arrays have no type arguments
     private static final Map.Entry<String, String>[] NO_ENTRIES = new Map.Entry[0];
@@ -41,7 +44,7 @@ public record Call(
 
     /** A call that may go to any server. */
     public Call(Operation operation, long deadlineNanos, Map<String, String> headers, CallContext context) {
-        this(operation, deadlineNanos, headers, NO_AFFINITY, false, context);
+        this(operation, deadlineNanos, headers, NO_AFFINITY, NO_SEQUENCE, context);
     }
 
     /** A call that the gateway makes itself: it may go to any server, and its bytes are not counted. */
@@ -56,29 +59,34 @@ public record Call(
 
     /** Returns a call for another operation of the same client. */
     public Call withOperation(Operation other) {
-        return new Call(other, deadlineNanos, headers, affinity, sequence, context);
+        return new Call(other, deadlineNanos, headers, affinity, sequenceNanos, context);
     }
 
     /** Returns the same call with another context. */
     Call with(CallContext other) {
-        return new Call(operation, deadlineNanos, headers, affinity, sequence, other);
+        return new Call(operation, deadlineNanos, headers, affinity, sequenceNanos, other);
     }
 
     /** Returns the same call with this affinity. */
     public Call withAffinity(long other) {
-        return withAffinity(other, false);
+        return withAffinity(other, NO_SEQUENCE);
     }
 
-    /** Returns the same call with this affinity, for the state of a sequence if {@code ofSequence}. */
-    public Call withAffinity(long other, boolean ofSequence) {
-        return other == affinity && ofSequence == sequence
+    /** Returns the same call with this affinity, for the state of a sequence that began at this time, or of none. */
+    public Call withAffinity(long other, long began) {
+        return other == affinity && began == sequenceNanos
                 ? this
-                : new Call(operation, deadlineNanos, headers, other, ofSequence, context);
+                : new Call(operation, deadlineNanos, headers, other, began, context);
+    }
+
+    /** Whether it is one of a sequence. */
+    public boolean sequence() {
+        return sequenceNanos != NO_SEQUENCE;
     }
 
     /** Returns the same call with other forwarded headers. */
     public Call withHeaders(Map<String, String> others) {
-        return new Call(operation, deadlineNanos, others, affinity, sequence, context);
+        return new Call(operation, deadlineNanos, others, affinity, sequenceNanos, context);
     }
 
     /** Returns the same call with one more forwarded header, in place of one with the same name. */
@@ -99,7 +107,7 @@ public record Call(
 
     /** Returns the same call with another deadline. */
     public Call withDeadline(long nanos) {
-        return new Call(operation, nanos, headers, affinity, sequence, context);
+        return new Call(operation, nanos, headers, affinity, sequenceNanos, context);
     }
 
     /** Returns the same call with this timeout from now on, unless its client has set a deadline. */

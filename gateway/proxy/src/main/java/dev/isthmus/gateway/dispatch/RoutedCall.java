@@ -100,7 +100,7 @@ final class RoutedCall {
         }
         exchange.targeted();
         exchange.context().sentTo(chosen.arm(), chosen.upstream().name(), chosen.model());
-        call = call().withAffinity(selection.affinity(), selection.sequence());
+        call = call().withAffinity(selection.affinity(), selection.sequenceNanos());
         return chosen;
     }
 

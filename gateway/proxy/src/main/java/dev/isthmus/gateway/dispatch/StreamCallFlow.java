@@ -162,7 +162,7 @@ final class StreamCallFlow implements RequestSink {
         ModelSubstream substream;
         try {
             message.encode();
-            Call withAffinity = call.withAffinity(own.affinity(), own.sequence());
+            Call withAffinity = call.withAffinity(own.affinity(), own.sequenceNanos());
             substream = substream(withAffinity, target, request.outline().model(), request);
         } catch (RuntimeException fault) {
             message.release();

@@ -17,6 +17,7 @@ import dev.isthmus.gateway.dispatch.ProxyStack.InferRules;
 import dev.isthmus.gateway.dispatch.ProxyStack.RouteKeys;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.fleet.Cluster;
+import dev.isthmus.gateway.fleet.DrainedServers;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.ingress.ConnectionPolicies;
@@ -186,6 +187,7 @@ public final class ProxyServer implements AutoCloseable {
         upstreams = Upstreams.UpstreamResources.real(
                 loops.next(), allocator, meters, tls, connections.table(), state::isStopping);
         sharing = new FleetSharing(config, meters, scheduler);
+        sharing.share(upstreams.clusterResources().drained());
         shadows = new ShadowRuntime(
                 meters,
                 upstreams.clusterResources().random(),
@@ -313,6 +315,10 @@ public final class ProxyServer implements AutoCloseable {
 
     public ShadowRuntime shadows() {
         return shadows;
+    }
+
+    public DrainedServers drained() {
+        return upstreams.clusterResources().drained();
     }
 
     public Ramps ramps() {

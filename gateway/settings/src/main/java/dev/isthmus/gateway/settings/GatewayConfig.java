@@ -42,7 +42,7 @@ public record GatewayConfig(
 
         RampsConfig ramps,
 
-        @Doc("Rate limits and ramps shared with other gateways. Off by default.") @Nullable
+        @Doc("Rate limits, ramps and drained servers shared with other gateways. Off by default.") @Nullable
         SharedConfig shared,
 
         LoggingConfig logging,

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.redis;
 
+import dev.isthmus.gateway.fleet.DrainedServers;
 import dev.isthmus.gateway.limit.RateCounters;
 import dev.isthmus.gateway.limit.RateDecision;
 import dev.isthmus.gateway.ramp.RampState;
@@ -11,13 +12,17 @@ import dev.isthmus.gateway.redis.RedisConnection.RedisMeters;
 import dev.isthmus.gateway.settings.Digests;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.SharedConfig;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -27,9 +32,13 @@ import org.jspecify.annotations.Nullable;
 
 /** The limits and ramps of a gateway: its own, or shared with other gateways if it is configured so. */
 public final class FleetSharing implements AutoCloseable {
+    private static final long FOLLOW_MILLIS = 500;
+
     private final @Nullable RedisConnection connection;
     private final RateCounters counters;
     private final Ramps ramps;
+    private final ScheduledExecutorService scheduler;
+    private final String prefix;
 
     /**
      * Starts without limits and ramps. Blocks for a second at most, if the server does not answer; it is then connected to
@@ -41,6 +50,8 @@ public final class FleetSharing implements AutoCloseable {
         SharedConfig sharing = config.shared();
         RateCounters local = RateCounters.ofThisGateway(System::nanoTime);
         SharedRamps sharedRamps = null;
+        this.scheduler = scheduler;
+        prefix = sharing == null ? "" : sharing.prefix();
         if (sharing == null) {
             connection = null;
             counters = local;
@@ -73,6 +84,15 @@ public final class FleetSharing implements AutoCloseable {
                 System::nanoTime);
     }
 
+    /** From now on the servers that are drained are the same in all gateways, if there are others. */
+    public void share(DrainedServers drained) {
+        if (connection != null) {
+            RedisDrains common = new RedisDrains(connection, prefix + "drained", drained);
+            drained.share(common::change);
+            scheduler.scheduleWithFixedDelay(common::follow, 0, FOLLOW_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
     public Ramps ramps() {
         return ramps;
     }
@@ -91,6 +111,54 @@ public final class FleetSharing implements AutoCloseable {
         }
     }
 
+    private static <T> T get(CompletableFuture<T> answer) throws IOException {
+        try {
+            return answer.get();
+        } catch (ExecutionException e) {
+            throw new IOException(String.valueOf(e.getCause()), e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("closing");
+        }
+    }
+
+    /** The servers that are drained, in Redis: addresses with who, when and why. */
+    private record RedisDrains(RedisConnection connection, String key, DrainedServers drained) {
+
+        void change(String address, @Nullable String why) {
+            try {
+                get(why == null ? run("enable", address, "") : run("drain", address, why));
+            } catch (IOException e) {
+                throw new OipException(ErrorCode.UNAVAILABLE, "Redis does not answer; repeat it when it does", e);
+            }
+        }
+
+        /** Drains what is drained there; if nothing is known there, as after a loss of data, what is drained here stays. */
+        void follow() {
+            if (connection.answers()) {
+                run("list", "", "").thenAccept(common -> {
+                    if (common.remove("") == null) {
+                        drained.all().forEach((address, why) -> run("drain", address, why));
+                    } else {
+                        drained.replace(common);
+                    }
+                });
+            }
+        }
+
+        private CompletableFuture<Map<String, String>> run(String command, String address, String why) {
+            return connection.run(RedisScript.DRAIN, key, RedisDrains::drains, late -> {}, command, address, why);
+        }
+
+        private static Map<String, String> drains(List<Object> answer) {
+            Map<String, String> drains = new HashMap<>();
+            for (int i = 0; i < answer.size(); i += 2) {
+                drains.put((String) answer.get(i), (String) answer.get(i + 1));
+            }
+            return drains;
+        }
+    }
+
     /** States of ramps in Redis: one hash for each model and configuration of its ramp. */
     static final class RedisRamps implements SharedRamps {
         private static final int DIGITS = 16;
@@ -106,29 +174,20 @@ public final class FleetSharing implements AutoCloseable {
         @Override
         public SavedRamp exchange(String model, SavedRamp mine, RampCommand command, SavedRamp wanted)
                 throws IOException {
-            try {
-                return connection
-                        .run(
-                                RedisScript.RAMP,
-                                key(model, mine.configuration()),
-                                common -> ramp(mine, common),
-                                late -> {},
-                                command.name().toLowerCase(Locale.ROOT),
-                                Long.toString(mine.round()),
-                                Integer.toString(mine.step()),
-                                mine.state().label(),
-                                mine.reason(),
-                                mine.changed().toString(),
-                                Integer.toString(wanted.step()),
-                                wanted.state().label(),
-                                wanted.changed().toString())
-                        .get();
-            } catch (ExecutionException e) {
-                throw new IOException(String.valueOf(e.getCause()), e);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new InterruptedIOException("closing");
-            }
+            return get(connection.run(
+                    RedisScript.RAMP,
+                    key(model, mine.configuration()),
+                    common -> ramp(mine, common),
+                    late -> {},
+                    command.name().toLowerCase(Locale.ROOT),
+                    Long.toString(mine.round()),
+                    Integer.toString(mine.step()),
+                    mine.state().label(),
+                    mine.reason(),
+                    mine.changed().toString(),
+                    Integer.toString(wanted.step()),
+                    wanted.state().label(),
+                    wanted.changed().toString()));
         }
 
         private static SavedRamp ramp(SavedRamp mine, List<Object> common) {

@@ -82,6 +82,26 @@ record RedisScript(String text, String digest) {
             return {common[1], common[2], common[3], common[4], common[5]}
             """);
 
+    /**
+     * Arguments: a command (drain, enable, list), an address, and who drains it since when and why. Returns addresses, each
+     * followed by that; the first is empty if there is a list, however short.
+     */
+    static final RedisScript DRAIN = of("""
+            local stored = redis.call('GET', KEYS[1])
+            local all = cjson.decode(stored or '{}')
+            if ARGV[1] ~= 'list' then
+              all[ARGV[2]] = ARGV[1] == 'drain' and ARGV[3] or nil
+              stored = cjson.encode(all)
+              redis.call('SET', KEYS[1], stored)
+            end
+            local list = stored and {'', ''} or {}
+            for address, text in pairs(all) do
+              list[#list + 1] = address
+              list[#list + 1] = text
+            end
+            return list
+            """);
+
     private static RedisScript of(String text) {
         return new RedisScript(text, Digests.hex("SHA-1", text));
     }

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.StickyHash;
 import dev.isthmus.gateway.routing.RouteDecision.RuleResult;
 import dev.isthmus.gateway.routing.RouteDecision.TargetShare;
+import dev.isthmus.gateway.routing.SequencePins.SequencePin;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ModelConfig.ExplicitVersion;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
@@ -204,17 +205,16 @@ public final class Route {
         SequenceKey sequence = SequenceKey.of(attributes);
         if (sequence != null) {
             long hash = StickyHash.of(seed, sequence.id());
-            WeightedTarget arm = sequenceTarget(requested, version, sequence, ruleTarget, hash);
-            return new TargetSelection(arm.target(requested), StickyHash.affinity(hash), true);
+            return sequenceTarget(requested, version, sequence, ruleTarget, hash);
         }
         String value = sticky == null ? null : sticky.value(attributes);
         if (value != null) {
             long hash = StickyHash.of(seed, value);
             WeightedTarget arm = ruleTarget == null ? split.at(hash, version) : ruleTarget;
-            return new TargetSelection(arm.target(requested), StickyHash.affinity(hash), false);
+            return new TargetSelection(arm.target(requested), StickyHash.affinity(hash), Call.NO_SEQUENCE);
         }
         WeightedTarget arm = ruleTarget == null ? randomTarget(stream, version) : ruleTarget;
-        return new TargetSelection(arm.target(requested), Call.NO_AFFINITY, false);
+        return new TargetSelection(arm.target(requested), Call.NO_AFFINITY, Call.NO_SEQUENCE);
     }
 
     /**
@@ -283,7 +283,7 @@ public final class Route {
     }
 
     /** A running sequence stays on its target; one that starts is placed by the current weights. */
-    private WeightedTarget sequenceTarget(
+    private TargetSelection sequenceTarget(
             ModelRef requested,
             @Nullable RequestedVersion version,
             SequenceKey sequence,
@@ -291,18 +291,19 @@ public final class Route {
             long hash) {
         SequencePins pins = selectionState.pins();
         long pinKey = SequencePins.key(requested.name(), version == null ? "" : version.version(), sequence.id());
-        WeightedTarget.Destination destination = sequence.start() ? null : pins.find(pinKey);
-        WeightedTarget pinned = destination == null ? null : split.at(destination);
+        SequencePin pin = sequence.start() ? null : pins.find(pinKey);
+        WeightedTarget pinned = pin == null ? null : split.at(pin.destination());
         if (pinned != null && version != null && !version.mayBeServedBy(pinned)) {
             pinned = null;
         }
         WeightedTarget arm = ruleTarget != null ? ruleTarget : pinned != null ? pinned : split.at(hash, version);
+        if (pin == null || !arm.destination().equals(pin.destination())) {
+            pin = pins.pin(pinKey, arm.destination(), sequence.start());
+        }
         if (sequence.end()) {
             pins.forget(pinKey);
-        } else if (!arm.destination().equals(destination)) {
-            pins.remember(pinKey, arm.destination());
         }
-        return arm;
+        return new TargetSelection(arm.target(requested), StickyHash.affinity(hash), pin.beganNanos());
     }
 
     private WeightedTarget randomTarget(@Nullable StreamSelections stream, @Nullable RequestedVersion version) {
@@ -318,9 +319,9 @@ public final class Route {
      * The target chosen for one request.
      *
      * @param affinity requests of equal affinity belong on one server of the target; {@link Call#NO_AFFINITY} for any
-     * @param sequence whether it belongs to a sequence, whose state is on one server: it must not be sent to another
+     * @param sequenceNanos when its sequence began, as {@link Call#sequenceNanos}
      */
-    public record TargetSelection(Target target, long affinity, boolean sequence) {}
+    public record TargetSelection(Target target, long affinity, long sequenceNanos) {}
 
     /** Sends requests that meet every condition to one target. */
     record RoutingRule(List<Condition> conditions, WeightedTarget arm) {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.routing;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.StickyHash;
 import java.time.Duration;
 import java.util.function.LongSupplier;
@@ -17,10 +18,19 @@ public final class SequencePins {
     private static final Duration IDLE = Duration.ofMinutes(10);
 
     // Keyed by hash: clients choose names and ids of any length.
-    private final Cache<Long, WeightedTarget.Destination> destinations;
+    private final Cache<Long, SequencePin> destinations;
+    private final LongSupplier nanoTime;
+
+    /**
+     * Where a sequence is.
+     *
+     * @param beganNanos as {@link Call#sequenceNanos}
+     */
+    record SequencePin(WeightedTarget.Destination destination, long beganNanos) {}
 
     /** @param nanoTime on the scale of {@link System#nanoTime()} */
     public SequencePins(LongSupplier nanoTime) {
+        this.nanoTime = nanoTime;
         this.destinations = Caffeine.newBuilder()
                 .maximumSize(CAPACITY)
                 .expireAfterAccess(IDLE)
@@ -40,12 +50,16 @@ public final class SequencePins {
         return StickyHash.of(version.isEmpty() ? modelHash : StickyHash.of(modelHash, version), id);
     }
 
-    WeightedTarget.@Nullable Destination find(long key) {
+    @Nullable
+    SequencePin find(long key) {
         return destinations.getIfPresent(key);
     }
 
-    void remember(long key, WeightedTarget.Destination destination) {
-        destinations.put(key, destination);
+    /** @param starts whether this is its first request, and not only the first that this gateway sees */
+    SequencePin pin(long key, WeightedTarget.Destination destination, boolean starts) {
+        SequencePin pin = new SequencePin(destination, starts ? nanoTime.getAsLong() : Call.EARLIER);
+        destinations.put(key, pin);
+        return pin;
     }
 
     void forget(long key) {

@@ -47,7 +47,7 @@ class SequenceKeyTest {
     void requests_ofASequence_belongOnOneServerOfOneArm() {
         Route route = tables.route(Model.split(50, 50));
         Route.TargetSelection first = route.pick(Tables.M, sequence(7, "sequence_start"));
-        assertThat(first.sequence()).isTrue();
+        assertThat(first.sequenceNanos()).isNotIn(Call.NO_SEQUENCE, Call.EARLIER);
         assertThat(first.affinity()).isNotEqualTo(Call.NO_AFFINITY);
         assertThat(route.pick(Tables.M, sequence(7))).isEqualTo(first);
         assertThat(route.pick(Tables.M, sequence(7, "sequence_end"))).isEqualTo(first);
@@ -75,7 +75,7 @@ class SequenceKeyTest {
     @MethodSource("noSequences")
     void id_thatNamesNone_isNoSequence(Parameter id) {
         Route.TargetSelection pick = tables.route(Model.split(50, 50)).pick(Tables.M, sequence(id));
-        assertThat(pick.sequence()).isFalse();
+        assertThat(pick.sequenceNanos()).isEqualTo(Call.NO_SEQUENCE);
         assertThat(pick.affinity()).isEqualTo(Call.NO_AFFINITY);
         assertThat(tables.pins().size()).isZero();
     }
@@ -89,8 +89,8 @@ class SequenceKeyTest {
     void id_isANumberOrText(Parameter id) {
         assertThat(tables.route(Model.split(50, 50))
                         .pick(Tables.M, sequence(id))
-                        .sequence())
-                .isTrue();
+                        .sequenceNanos())
+                .isEqualTo(Call.EARLIER);
     }
 
     /** Clients in C++ send ids of 2^63 and more as negative int64 over gRPC. */
@@ -218,6 +218,6 @@ class SequenceKeyTest {
         RoutingTable table = tables.withDefault("d").table(Map.of());
         Route.TargetSelection pick = table.route(Tables.M).pick(Tables.M, sequence(7));
         assertThat(pick.affinity()).isNotEqualTo(Call.NO_AFFINITY);
-        assertThat(pick.sequence()).isTrue();
+        assertThat(pick.sequenceNanos()).isEqualTo(Call.EARLIER);
     }
 }

@@ -96,7 +96,7 @@ class StickyTest {
         Route.TargetSelection text = route.pick(Tables.M, Tables.parameter("user", new Parameter.Text("12")));
         assertThat(route.pick(Tables.M, Tables.parameter("user", new Parameter.Int64(12))))
                 .isEqualTo(text);
-        assertThat(text.sequence()).isFalse();
+        assertThat(text.sequenceNanos()).isEqualTo(Call.NO_SEQUENCE);
     }
 
     @Test

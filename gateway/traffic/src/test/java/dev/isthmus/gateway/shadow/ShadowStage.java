@@ -106,7 +106,8 @@ final class ShadowStage implements AutoCloseable {
                 new Operation.Infer(ModelRef.of("m"), new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), stream);
         CallContext context = CallContext.internal(on, ByteBufAllocator.DEFAULT);
         context.identified(AsciiString.of("r-1"), false);
-        return new Call(operation, Call.NO_DEADLINE, Map.of("x-a", "b"), context).withAffinity(17, sequence);
+        return new Call(operation, Call.NO_DEADLINE, Map.of("x-a", "b"), context)
+                .withAffinity(17, sequence ? Call.EARLIER : Call.NO_SEQUENCE);
     }
 
     InferSource source() {

@@ -20,6 +20,7 @@ import java.util.random.RandomGenerator;
  * @param nanoTime on the scale of {@link System#nanoTime()}
  * @param random thread-safe
  * @param modelChecks limits the checks of models
+ * @param drained the servers that operators have taken out of service
  * @param ending whether the gateway is shutting down
  */
 public record ClusterResources(
@@ -31,16 +32,19 @@ public record ClusterResources(
         Discovery discovery,
         QueueDepthSource pending,
         CheckPace modelChecks,
+        DrainedServers drained,
         BooleanSupplier ending) {
 
     /** The same with another source of queue depths. */
     public ClusterResources withPending(QueueDepthSource other) {
-        return new ClusterResources(loop, allocator, meters, nanoTime, random, discovery, other, modelChecks, ending);
+        return new ClusterResources(
+                loop, allocator, meters, nanoTime, random, discovery, other, modelChecks, drained, ending);
     }
 
     /** The same with another discovery. */
     public ClusterResources withDiscovery(Discovery other) {
-        return new ClusterResources(loop, allocator, meters, nanoTime, random, other, pending, modelChecks, ending);
+        return new ClusterResources(
+                loop, allocator, meters, nanoTime, random, other, pending, modelChecks, drained, ending);
     }
 
     /** With the system clock and unseeded random numbers. */
@@ -60,6 +64,7 @@ public record ClusterResources(
                 discovery,
                 pending,
                 new CheckPace(loop, System::nanoTime),
+                new DrainedServers(System::nanoTime),
                 ending);
     }
 

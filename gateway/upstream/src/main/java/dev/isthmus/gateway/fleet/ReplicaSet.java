@@ -73,6 +73,9 @@ public final class ReplicaSet implements AutoCloseable {
 
     private final Set<WatchedAddress> leaving = new HashSet<>();
     private Map<Endpoint, WatchedAddress> members = Map.of();
+    /** All servers, and those of them that are in service: the same list if none is drained. */
+    private volatile List<Replica> known = List.of();
+
     private volatile List<Replica> replicas = List.of();
     private boolean closed;
     /** Servers by their addresses; guarded by this. */
@@ -83,6 +86,7 @@ public final class ReplicaSet implements AutoCloseable {
     private final Discovery.@Nullable Registration registration;
     private final ReplaceableMeters meters;
     private final PeriodicProbe outliers;
+    private final Runnable unwatched;
 
     /**
      * A set whose servers are resolved, checked and measured until {@link #close()}.
@@ -104,6 +108,7 @@ public final class ReplicaSet implements AutoCloseable {
         this.balancer = Balancer.of(config.balance().policy(), resources.random());
         this.adaptive = config.adaptiveConcurrency() != null;
         this.resources = resources;
+        unwatched = resources.drained().watch(this::takeOut);
         literals(config.endpoints());
         List<ServerAddress> named = config.withoutLiterals().endpoints();
         registration = named.isEmpty() ? null : resources.discovery().watch(named, config.dnsRefresh(), this::found);
@@ -114,10 +119,9 @@ public final class ReplicaSet implements AutoCloseable {
     private ReplaceableMeters meters() {
         ReplaceableMeters added = new ReplaceableMeters(resources.meters());
         Tags tags = Tags.of("upstream", upstream);
-        added.add(
-                Gauge.builder("isthmus.upstream.endpoints", this, it -> it.all().size())
-                        .description("Servers of the upstream")
-                        .tags(tags)::register);
+        added.add(Gauge.builder("isthmus.upstream.endpoints", this, it -> it.known.size())
+                .description("Servers of the upstream")
+                .tags(tags)::register);
         if (registration != null) {
             for (boolean success : new boolean[] {true, false}) {
                 added.add(FunctionCounter.builder("isthmus.dns.lookups", registration, it -> it.lookUps(success))
@@ -134,7 +138,7 @@ public final class ReplicaSet implements AutoCloseable {
         List<DiscoveredServer> before = literals;
         literals = literalsOf(endpoints);
         if (!literals.equals(before)) {
-            update(!all().isEmpty());
+            update(!known.isEmpty());
         }
     }
 
@@ -186,8 +190,23 @@ public final class ReplicaSet implements AutoCloseable {
             }
         }
         members = current;
-        replicas = current.values().stream().map(WatchedAddress::replica).toList();
+        known = current.values().stream().map(WatchedAddress::replica).toList();
+        takeOut();
         removed.values().forEach(this::leave);
+    }
+
+    /** Calls go to the servers that are not drained. */
+    private synchronized void takeOut() {
+        replicas = serving(Long.MAX_VALUE);
+    }
+
+    /** Those for a call that began at this time; all of them if none is drained. */
+    private List<Replica> serving(long began) {
+        List<Replica> all = known;
+        List<Replica> serving = all.stream()
+                .filter(replica -> resources.drained().serves(replica.label(), began))
+                .toList();
+        return serving.size() == all.size() ? all : serving;
     }
 
     private WatchedAddress open(DiscoveredServer server, boolean joining) {
@@ -236,7 +255,7 @@ public final class ReplicaSet implements AutoCloseable {
         return resources;
     }
 
-    /** The current servers; a new list when they change. */
+    /** The current servers that calls go to; a new list when they change. */
     List<Replica> all() {
         return replicas;
     }
@@ -244,20 +263,22 @@ public final class ReplicaSet implements AutoCloseable {
     /** The servers and their current state. */
     List<ReplicaStatus> members() {
         long now = resources.nanoTime().getAsLong();
-        return all().stream().map(replica -> member(replica, now)).toList();
+        return known.stream().map(replica -> member(replica, now)).toList();
     }
 
     private ReplicaStatus member(Replica replica, long now) {
         ReplicaReadiness seen = replica.readiness();
+        String drained = resources.drained().of(replica.label());
         return new ReplicaStatus(
                 upstream,
                 replica.label(),
                 replica.server(),
-                seen.server() != ReplicaReadiness.ServerState.UNKNOWN,
-                seen.server() != ReplicaReadiness.ServerState.NOT_READY,
-                seen.reason(),
+                drained != null || seen.server() != ReplicaReadiness.ServerState.UNKNOWN,
+                drained == null && seen.server() != ReplicaReadiness.ServerState.NOT_READY,
+                drained == null ? seen.reason() : drained,
                 seen.models(),
-                replica.ejection().ejected(now));
+                drained == null && replica.ejection().ejected(now),
+                drained != null);
     }
 
     /**
@@ -389,6 +410,10 @@ public final class ReplicaSet implements AutoCloseable {
 
     private @Nullable Replica pick(Call call, ModelRef model, Collection<Replica> tried, boolean withRoom) {
         List<Replica> all = all();
+        if (all != known && call.sequence()) {
+            // The state of a sequence that began before is on the server that is drained.
+            all = serving(call.sequenceNanos());
+        }
         if (all.size() < 2) {
             return all.isEmpty() ? null : all.getFirst();
         }
@@ -399,6 +424,7 @@ public final class ReplicaSet implements AutoCloseable {
 
     @Override
     public void close() {
+        unwatched.run();
         meters.close();
         outliers.close();
         if (registration != null) {

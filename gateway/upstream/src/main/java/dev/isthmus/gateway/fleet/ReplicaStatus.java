@@ -15,10 +15,11 @@ import java.util.Set;
  * @param label host and port as configured and resolved: for operators, never for clients
  * @param server sends requests to this server only
  * @param checked whether it was checked at all
- * @param ready the result of the last check; true before the first
+ * @param ready the result of the last check; true before the first, and false while it is drained
  * @param reason why it is not ready; empty if it is
  * @param models which of the checked models are ready on it
  * @param ejected whether it is ejected because its calls failed
+ * @param drained whether operators have taken it out of service, as the reason says
  */
 public record ReplicaStatus(
         String upstream,
@@ -28,7 +29,8 @@ public record ReplicaStatus(
         boolean ready,
         String reason,
         Map<ModelRef, Boolean> models,
-        boolean ejected) {
+        boolean ejected,
+        boolean drained) {
 
     public ReplicaStatus {
         models = Map.copyOf(models);
@@ -52,10 +54,11 @@ public record ReplicaStatus(
         Map<ModelRef, Boolean> models = HashMap.newHashMap(checked.size());
         checked.forEach(model -> models.put(model, server.ready(model)));
         String reason = server.obstacle();
-        return new ReplicaStatus(server.name(), server.name(), server, true, reason.isEmpty(), reason, models, false);
+        return new ReplicaStatus(
+                server.name(), server.name(), server, true, reason.isEmpty(), reason, models, false, false);
     }
 
     private static ReplicaStatus unchecked(Upstream upstream) {
-        return new ReplicaStatus(upstream.name(), upstream.name(), upstream, false, true, "", Map.of(), false);
+        return new ReplicaStatus(upstream.name(), upstream.name(), upstream, false, true, "", Map.of(), false, false);
     }
 }

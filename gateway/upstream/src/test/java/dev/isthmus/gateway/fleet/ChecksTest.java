@@ -137,6 +137,7 @@ class ChecksTest {
                             true,
                             "",
                             Map.of(),
+                            false,
                             false));
             assertThat(server.calls("ServerMetadata")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.TRITON);

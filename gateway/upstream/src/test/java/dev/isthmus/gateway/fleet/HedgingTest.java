@@ -269,7 +269,7 @@ class HedgingTest {
     }
 
     private static Call sequence(FleetBench bench) {
-        return bench.call().withAffinity(7, true);
+        return bench.call().withAffinity(7, Call.EARLIER);
     }
 
     @Test

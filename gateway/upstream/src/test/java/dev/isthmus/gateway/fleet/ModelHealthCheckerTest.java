@@ -69,6 +69,7 @@ class ModelHealthCheckerTest {
                         throw new AssertionError("no queues are looked at");
                     },
                     pace,
+                    new DrainedServers(this::now),
                     () -> false),
             () -> ReplicaFixture.call(Call.NO_AFFINITY));
     private long now = 5;

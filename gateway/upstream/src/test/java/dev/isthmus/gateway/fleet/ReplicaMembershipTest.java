@@ -67,6 +67,7 @@ class ReplicaMembershipTest {
                 (metrics, authority, response) ->
                         response.accept(pending.getOrDefault(metrics, QueueDepthSource.UNKNOWN)),
                 new CheckPace(loop.eventLoop(), () -> now),
+                new DrainedServers(() -> now),
                 () -> false);
         UpstreamConfig config = TestConfigs.with(
                 TestConfigs.upstream(UpstreamProtocol.GRPC, endpoints),

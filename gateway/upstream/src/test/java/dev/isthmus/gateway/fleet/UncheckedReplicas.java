@@ -59,6 +59,7 @@ public final class UncheckedReplicas {
                     throw new AssertionError("no queues are looked at");
                 },
                 new CheckPace(stillness.eventLoop(), nanoTime),
+                new DrainedServers(nanoTime),
                 () -> false);
         return new ReplicaSet("triton", turns, opening, Set::of, around);
     }

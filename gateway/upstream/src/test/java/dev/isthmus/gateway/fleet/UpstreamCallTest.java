@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.extension.Extension;
@@ -409,7 +410,7 @@ class UpstreamCallTest {
     @Test
     void requestOfASequence_thatIsHandedBackUnread_staysAtItsServer() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            ClientReply seen = bench.infer(bench.call().withAffinity(7, true), 10);
+            ClientReply seen = bench.infer(bench.call().withAffinity(7, Call.EARLIER), 10);
             FakeUpstream.ReceivedRequest first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
             FakeUpstream.ReceivedRequest second = bench.onlyNew(List.of(first));
             assertThat(bench.one.requests.contains(first)).isEqualTo(bench.one.requests.contains(second));

@@ -46,6 +46,10 @@ final class UpstreamDescription {
         lines.add("upstream '" + name + "': " + word(upstream.protocol()) + ", "
                 + word(upstream.balance().policy()) + " over "
                 + upstream.endpoints().stream().map(ServerAddress::toString).collect(Collectors.joining(", ")));
+        if (!upstream.headers().isEmpty()) {
+            lines.add("  sent to its servers, in place of a client's: the headers "
+                    + String.join(", ", new TreeSet<>(upstream.headers().keySet())));
+        }
         lines.add("  timeout: " + Units.written(upstream.timeout()) + " in total"
                 + (upstream.tryTimeout() == null
                         ? "; a server that hangs takes all of it, as there is no 'try_timeout'"

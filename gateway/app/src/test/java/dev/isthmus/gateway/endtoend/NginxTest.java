@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.endtoend;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
@@ -10,33 +9,18 @@ import io.grpc.ManagedChannel;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.ClientCalls;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The real nginx in front of a gateway, with the example of docs/guides/proxies.md. */
 class NginxTest {
     private static final int CALLS = 20;
-
-    private static final String MAIN = """
-            daemon off;
-            master_process off;
-            pid FOLDER/nginx.pid;
-            events {}
-            http {
-                access_log off;
-                client_body_temp_path FOLDER; proxy_temp_path FOLDER; fastcgi_temp_path FOLDER;
-                uwsgi_temp_path FOLDER; scgi_temp_path FOLDER;
-            """;
 
     @TempDir
     Path folder = Path.of(".");
@@ -56,36 +40,13 @@ class NginxTest {
                 default_upstream: local
                 local: {embedded_models: true}
                 """)) {
-            String config = (MAIN.replace("FOLDER", folder.toString()) + example() + "}\n")
+            String config = example()
                     .replace("127.0.0.1:8080", TestGateways.address(gateway))
                     .replace("127.0.0.1:8081", "127.0.0.1:" + grpcPort)
                     .replace("127.0.0.1:8082", "127.0.0.1:" + restPort);
-            Process nginx = start(config);
-            try {
-                await().atMost(Duration.ofSeconds(30))
-                        .until(() -> !nginx.isAlive() || (accepts(grpcPort) && accepts(restPort)));
+            try (NginxServer nginx = NginxServer.start(folder, config, grpcPort, restPort)) {
                 call(grpcPort, restPort);
-            } finally {
-                Script.stop(nginx);
             }
-        }
-    }
-
-    private Process start(String config) throws IOException, InterruptedException {
-        String program = Script.folder("nginx", Script.run("install.sh", "nginx"))
-                .resolve("bin/nginx")
-                .toString();
-        Path file = Files.writeString(folder.resolve("nginx.conf"), config);
-        return new ProcessBuilder(List.of(program, "-p", folder.toString(), "-c", file.toString(), "-e", "stderr"))
-                .inheritIO()
-                .start();
-    }
-
-    private static boolean accepts(int port) {
-        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-            return socket.isConnected();
-        } catch (IOException notYet) {
-            return false;
         }
     }
 

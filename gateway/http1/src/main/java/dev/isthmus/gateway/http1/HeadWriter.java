@@ -75,6 +75,17 @@ public final class HeadWriter {
         return this;
     }
 
+    /** Adds fields that were written before. */
+    public HeadWriter fields(byte[] written) {
+        append(written);
+        return this;
+    }
+
+    /** What was written so far, to be written again. */
+    public byte[] fields() {
+        return Arrays.copyOf(bytes, length);
+    }
+
     /** Adds the length of the body. */
     public HeadWriter contentLength(long bytesOfBody) {
         append("content-length: ");

@@ -126,7 +126,7 @@ public final class Upstreams implements AutoCloseable {
 
     /**
      * Everything a remote upstream is created from: if it is equal, the upstream is shared. Servers that are endpoints by
-     * their addresses are not part of it.
+     * their addresses, and the gateway's headers, are not part of it.
      */
     private record RemoteUpstreamKey(
             String name,
@@ -141,7 +141,7 @@ public final class Upstreams implements AutoCloseable {
                     upstream.endpoints().stream().anyMatch(ServerAddress.KubernetesService.class::isInstance);
             return new RemoteUpstreamKey(
                     name,
-                    upstream.withoutLiterals(),
+                    upstream.lasting(),
                     config.limits().maxBodySize(),
                     Math.min(
                             config.limits().maxManagementResponseSize(),
@@ -163,9 +163,12 @@ public final class Upstreams implements AutoCloseable {
                                 .pool()
                                 .lease(
                                         remote,
-                                        () -> remote(remote, resources),
+                                        () -> remote(remote, upstream, resources),
                                         shared -> ((Cluster) shared).keepsAny(upstream.endpoints()),
-                                        shared -> ((Cluster) shared).literals(upstream.endpoints())));
+                                        shared -> {
+                                            shared.ownHeaders(upstream.headers());
+                                            ((Cluster) shared).literals(upstream.endpoints());
+                                        }));
             });
             LocalConfig local = config.local();
             if (local != null) {
@@ -201,34 +204,33 @@ public final class Upstreams implements AutoCloseable {
         LocalProcess process = LocalProcess.start(config);
         UpstreamConfig upstream = process.upstream();
         RemoteUpstreamKey remote = RemoteUpstreamKey.of(config, GatewayConfig.LOCAL, upstream);
-        Cluster cluster = cluster(remote, resources, resources.clusterResources(), null, () -> {
+        Cluster cluster = cluster(remote, upstream, resources, resources.clusterResources(), null, () -> {
             process.close();
             resources.processes().values().remove(process);
         });
         resources.processes().put(cluster, process);
-        cluster.literals(upstream.endpoints());
         return cluster;
     }
 
-    private static Upstream remote(RemoteUpstreamKey remote, UpstreamResources resources) {
-        String name = remote.name();
-        UpstreamTls settings = remote.config().tls();
+    private static Upstream remote(RemoteUpstreamKey remote, UpstreamConfig config, UpstreamResources resources) {
+        UpstreamTls settings = config.tls();
         ClusterResources shared = resources.of(remote);
         if (settings == null) {
-            return cluster(remote, resources, shared, null, () -> {});
+            return cluster(remote, config, resources, shared, null, () -> {});
         }
-        ClientTls tls = resources.tls().client("upstream '" + name + "'", settings);
-        return cluster(remote, resources, shared.withPending(new TritonMetrics(shared.loop(), tls)), tls, tls::close);
+        ClientTls tls = resources.tls().client("upstream '" + remote.name() + "'", settings);
+        return cluster(
+                remote, config, resources, shared.withPending(new TritonMetrics(shared.loop(), tls)), tls, tls::close);
     }
 
     /** @param closed called after the cluster was closed */
     private static Cluster cluster(
             RemoteUpstreamKey remote,
+            UpstreamConfig config,
             UpstreamResources resources,
             ClusterResources clusterResources,
             @Nullable ClientTls tls,
             Runnable closed) {
-        UpstreamConfig config = remote.config();
         String name = remote.name();
         var capabilities = new ServerCapabilities(config.dialect(), config.binaryTensorData(), config.sharedMemory());
         AbusePolicy abuse = abusePolicy(name, config.http2Abuse(), clusterResources.meters());

@@ -3,16 +3,23 @@ package dev.isthmus.gateway.flow;
 import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
 import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.SecretText;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -224,6 +231,63 @@ class HeadersTest {
             assertThat(response.status()).isEqualTo(400);
             assertThat(Objects.requireNonNull(response.text())).contains("metadata");
             assertThat(server.opened).isEmpty();
+        }
+    }
+
+    /** With a header that clients may send, too. */
+    private static UpstreamConfig keyed(UpstreamConfig upstream, String key) {
+        return TestConfigs.with(upstream, Map.of("headers", Map.of("x-flow-key", new SecretText(key))));
+    }
+
+    @Test
+    void ownHeaders_areSentOverGrpc_withCallsAndStreams_andChangeWithAReload() throws Exception {
+        try (FakeGrpcServer server = grpcServer();
+                Stage stage = Stage.of(keyed(Stage.grpc(server, ServerDialect.GENERIC), "one"));
+                Http1Client client = stage.http1()) {
+            client.post(INFER, Infer.json("a", 1), "X-Flow-Key: client", "X_Flow_Key: client")
+                    .response();
+            GrpcClient.ask(
+                            stage.channel(),
+                            "ModelStreamInfer",
+                            sent(),
+                            Infer.request("m", "a", 1).toByteArray())
+                    .response();
+            Set<String> checked = new HashSet<>();
+            await().untilAsserted(() -> {
+                for (var call = server.opened.poll(); call != null; call = server.opened.poll()) {
+                    assertThat(all(call.headers(), "x-flow-key")).containsExactly("one");
+                    assertThat(call.headers().keys()).doesNotContain("x_flow_key");
+                    checked.add(call.method());
+                }
+                assertThat(checked).contains("ModelInfer", "ModelStreamInfer");
+            });
+
+            UpstreamConfig changed = keyed(Stage.grpc(server, ServerDialect.GENERIC), "two");
+            stage.proxy()
+                    .reload(TestConfigs.with(stage.proxy().config(), Map.of("upstreams", Map.of("server", changed))));
+            client.post(INFER, Infer.json("a", 1), SENT).response();
+            await().untilAsserted(() -> {
+                FakeGrpcServer.ReceivedCall call = FakeGrpcServer.next(server.opened);
+                assertThat(call.method()).isEqualTo("ModelInfer");
+                assertThat(all(call.headers(), "x-flow-key")).containsExactly("two");
+            });
+        }
+    }
+
+    @Test
+    void ownHeaders_areSentOverRest_withCallsAndChecks() throws Exception {
+        try (FakeRestServer server = restServer();
+                Stage stage = Stage.of(keyed(Stage.rest(server, ServerDialect.GENERIC), "one"));
+                Http1Client client = stage.http1()) {
+            client.post(INFER, Infer.json("a", 1), "X-Flow-Key: client", "X_Flow_Key: client")
+                    .response();
+            FakeRestServer.RestRequest request;
+            do {
+                request = server.request();
+                assertThat(request.head().toLowerCase(Locale.ROOT))
+                        .containsOnlyOnce("\r\nx-flow-key: one\r\n")
+                        .doesNotContain("x_flow_key");
+            } while (!request.head().startsWith("POST"));
         }
     }
 }

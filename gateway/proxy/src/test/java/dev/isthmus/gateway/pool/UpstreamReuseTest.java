@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.fleet.Cluster;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
@@ -91,6 +92,26 @@ class UpstreamReuseTest {
             }
             assertThat(cluster.members()).extracting(ReplicaStatus::label).containsExactly("127.0.0.1:1");
             assertThat(cluster.members().getFirst().server()).isSameAs(first);
+        }
+        assertThat(ConfigDiff.of(before, after).effects())
+                .containsExactly("upstream 'u': servers that stay keep their connections, health and ejections");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"127.0.0.1:1", "localhost:1"})
+    void headersThatChange_leaveTheServersAsTheyAre(String endpoint) throws ConfigException {
+        String config = UPSTREAM.replace("127.0.0.1:1", endpoint) + "default_upstream: u\n";
+        GatewayConfig before = ConfigLoader.parse("f.yaml", config, Path.of("."));
+        GatewayConfig after =
+                ConfigLoader.parse("f.yaml", config + "upstream_defaults: {headers: {x-key: k}}", Path.of("."));
+        try (Upstreams old = new Upstreams(before, resources)) {
+            Cluster cluster = (Cluster) old.required("u");
+            await().until(() -> cluster.members().size() == 1);
+            Upstream server = cluster.members().getFirst().server();
+            try (Upstreams next = new Upstreams(after, resources)) {
+                assertThat(next.required("u")).isSameAs(cluster);
+                assertThat(cluster.members().getFirst().server()).isSameAs(server);
+            }
         }
         assertThat(ConfigDiff.of(before, after).effects())
                 .containsExactly("upstream 'u': servers that stay keep their connections, health and ejections");

@@ -3,24 +3,11 @@ package dev.isthmus.gateway.settings;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** A section on what is sent to an OpenTelemetry collector. */
 interface CollectorSection extends CheckedSection {
-    /** Headers that belong to the message or to the connection. */
-    Set<String> RESERVED = Set.of(
-            "connection",
-            "content-encoding",
-            "content-length",
-            "content-type",
-            "expect",
-            "host",
-            "te",
-            "transfer-encoding",
-            "upgrade");
-
     String endpoint();
 
     /** The path that the endpoint usually has. */
@@ -42,7 +29,7 @@ interface CollectorSection extends CheckedSection {
             check.problem("resource", "service.name: 'service_name' is expected instead");
         }
         new TreeMap<>(headerFiles()).forEach((header, file) -> {
-            if (RESERVED.contains(header)) {
+            if (!HeaderAllowList.isForGateway(header)) {
                 check.problem("header_files", "'" + header + "' is set by the gateway");
             } else {
                 check.secret("header_files", file);

@@ -262,7 +262,7 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
             UpstreamConfig next = after.upstreams().get(name);
             if (next == null) {
                 effects.add("upstream '" + name + "': its connections close after its last call");
-            } else if (!next.withoutLiterals().equals(old.withoutLiterals())
+            } else if (!next.lasting().equals(old.lasting())
                     || Collections.disjoint(next.endpoints(), old.endpoints())
                     || !sameAround(next)) {
                 effects.add("upstream '" + name

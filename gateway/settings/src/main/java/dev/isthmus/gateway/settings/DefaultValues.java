@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Makes sections with all defaults, and copies of sections with other values. */
-final class DefaultValues {
+public final class DefaultValues {
     private DefaultValues() {}
 
     /**
@@ -37,7 +37,7 @@ final class DefaultValues {
      *
      * @param changes the names of components, each followed by its other value
      */
-    static <R extends Record> R with(R section, @Nullable Object... changes) {
+    public static <R extends Record> R with(R section, @Nullable Object... changes) {
         Map<Object, @Nullable Object> others = new HashMap<>();
         for (int i = 0; i < changes.length; i += 2) {
             others.put(String.valueOf(changes[i]), changes[i + 1]);

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 
 /**
  * An allow-list of header names. Hop-by-hop headers, headers that describe the body and gRPC's own headers are never
@@ -59,6 +60,11 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
 
     /** Headers that may be forwarded in this spelling only, as the gateway sets them. */
     private static final Set<String> ONE_SPELLING = Set.of("forwarded", "x-real-ip", REQUEST_ID);
+
+    /** Headers that belong to a call, not to the gateway. */
+    private static final Set<String> OF_CALLS = Set.of("baggage", "traceparent", "tracestate");
+
+    private static final Pattern METADATA_NAME = Pattern.compile("[a-z0-9_.-]+");
 
     private static final String FORWARDED_PREFIX = "x-forwarded-";
 
@@ -115,11 +121,22 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
                 && (forbidden(read) || ONE_SPELLING.contains(read) || read.startsWith(FORWARDED_PREFIX));
     }
 
+    /** Whether the gateway may send a header of this lower-case name of its own accord, over REST and gRPC. */
+    static boolean isForGateway(String name) {
+        String read = asRead(name);
+        return METADATA_NAME.matcher(name).matches()
+                && !name.endsWith(BINARY_SUFFIX)
+                && !forbidden(name)
+                && !ONE_SPELLING.contains(read)
+                && !OF_CALLS.contains(read)
+                && !read.startsWith(FORWARDED_PREFIX);
+    }
+
     /**
      * The name that a server may read: WSGI and CGI turn every character but letters and digits into one, and gRPC adds
      * a suffix to those of binary values.
      */
-    private static String asRead(String name) {
+    public static String asRead(String name) {
         String plain = name.endsWith(BINARY_SUFFIX) ? name.substring(0, name.length() - BINARY_SUFFIX.length()) : name;
         StringBuilder read = null;
         for (int i = 0; i < plain.length(); i++) {

@@ -6,7 +6,11 @@ import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import io.netty.util.NetUtil;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** One or more upstream servers of one kind, which serve the same models. */
@@ -52,6 +56,11 @@ public record UpstreamConfig(
                 + "pattern of 'models' takes it.")
         boolean discover,
 
+        @Doc("Headers that the gateway sends to the servers, by name, with each request and health check, in place of "
+                + "those of the same name from clients. Values are not shown. A change of them closes no connection.")
+        @HeaderName
+        Map<String, SecretText> headers,
+
         @Nullable UpstreamTls tls,
         @Nullable AdaptiveConcurrency adaptiveConcurrency,
         @Nullable Hedging hedging,
@@ -63,6 +72,9 @@ public record UpstreamConfig(
         Breaker breaker,
         UpstreamHttp2Abuse http2Abuse)
         implements CheckedSection {
+
+    /** In the value of a header. */
+    private static final Pattern UNEXPECTED = Pattern.compile("^ | \\z|[^ -~]");
 
     /** All defaults; without endpoints. */
     public static final UpstreamConfig DEFAULT = DefaultValues.of(UpstreamConfig.class);
@@ -80,6 +92,7 @@ public record UpstreamConfig(
                         "endpoint: srv: needs a name of SRV records, got the address '" + service.name() + "'");
             }
         }
+        new TreeMap<>(headers).forEach((name, value) -> checkHeader(check, name, value.value()));
         if (tryTimeout != null && check.valid("timeout", "try_timeout")) {
             check.expect(
                     tryTimeout.compareTo(timeout) < 0,
@@ -104,9 +117,36 @@ public record UpstreamConfig(
         }
     }
 
-    /** The same without the servers that are endpoints by their IP addresses: they come and go without the others. */
-    public UpstreamConfig withoutLiterals() {
-        return to(protocol, endpoints.stream().filter(each -> !each.literal()).toList(), discover);
+    private static void checkHeader(SectionCheck check, String name, String value) {
+        Matcher unexpected = UNEXPECTED.matcher(value);
+        if (!HeaderAllowList.isForGateway(name)) {
+            check.problemAtName(
+                    "headers",
+                    name,
+                    "headers: a name of a-z, 0-9, '-', '_' and '.' that neither HTTP, gRPC nor the gateway uses is expected,"
+                            + " got '" + name + "'");
+        } else if (unexpected.find()) {
+            // The value may be a secret.
+            check.problemAtNamed(
+                    "headers",
+                    name,
+                    "header '" + name + "': visible characters of US-ASCII with spaces between them are expected, got "
+                            + Character.getName(value.codePointAt(unexpected.start())) + " as character "
+                            + (unexpected.start() + 1));
+        }
+    }
+
+    /**
+     * The same without what a reload changes at servers that stay: those that are endpoints by their IP addresses, and the
+     * headers.
+     */
+    public UpstreamConfig lasting() {
+        return DefaultValues.with(
+                this,
+                "endpoints",
+                endpoints.stream().filter(each -> !each.literal()).toList(),
+                "headers",
+                Map.of());
     }
 
     /** A copy for other servers. */

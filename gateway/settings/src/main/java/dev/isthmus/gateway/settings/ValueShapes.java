@@ -47,6 +47,8 @@ final class ValueShapes {
             "text",
             ordered("type", List.of("string", "number", "boolean"), "pattern", "\\S"),
             text -> text.isBlank() ? null : text);
+    private static final Scalar SECRET =
+            new Scalar("text", TEXT.schema(), text -> text.isBlank() ? null : new SecretText(text), value -> value);
     private static final Scalar HEADER_NAME = scalar(
             "a header name", pattern(HEADER), text -> text.matches(HEADER) ? text.toLowerCase(Locale.ROOT) : null);
     private static final Scalar HEADER_PATTERN =
@@ -124,6 +126,8 @@ final class ValueShapes {
             return duration(marks.isAnnotationPresent(OrZero.class));
         } else if (plain == Path.class) {
             return scalar("a path", ANY_TEXT, text -> text.isBlank() ? null : Path.of(text));
+        } else if (plain == SecretText.class) {
+            return SECRET;
         } else if (plain == ServerAddress.class) {
             return SERVER;
         } else if (plain == Endpoint.class) {

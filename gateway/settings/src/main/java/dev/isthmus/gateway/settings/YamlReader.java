@@ -251,7 +251,7 @@ final class YamlReader {
                     ? ""
                     : shape.why().apply(text);
             problem(node, what + ": " + shape.expectation() + " is expected, got " + shown(node) + why);
-        } else if (references.containsKey(node)) {
+        } else if (references.containsKey(node) && !(value instanceof SecretText)) {
             hide(shape.write().apply(value).toString(), references.get(node));
         }
         return value;

@@ -462,6 +462,7 @@ class ConfigLoaderTest {
                         Duration.ofSeconds(2),
                         50,
                         true,
+                        Map.of("x-key", new SecretText("k")),
                         null,
                         new AdaptiveConcurrency(2, 60, 0.5, Duration.ofMinutes(1)),
                         new Hedging(0.9, 0.1, Duration.ofMillis(2)),

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.fleet.RetryPolicy.RetryBudget;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
+import dev.isthmus.gateway.settings.SecretText;
 import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
@@ -24,6 +25,7 @@ import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -95,6 +97,11 @@ public final class Cluster implements Upstream {
     /** Replaces the servers that are endpoints by their addresses; those that stay keep connections and state. */
     public void literals(List<ServerAddress> endpoints) {
         replicas.literals(endpoints);
+    }
+
+    @Override
+    public void ownHeaders(Map<String, SecretText> headers) {
+        replicas.ownHeaders(headers);
     }
 
     /** The servers and their current state. */

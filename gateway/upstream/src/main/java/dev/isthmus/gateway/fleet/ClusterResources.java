@@ -1,9 +1,11 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.SecretText;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
+import java.util.Map;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -123,8 +125,9 @@ public record ClusterResources(
          *
          * @param metrics address of the server's metrics endpoint, never a host name
          * @param authority host and port of the server, whose host may be a name
+         * @param headers to send, by lower-case name
          * @param callback called exactly once, within a bounded time
          */
-        void read(Endpoint metrics, String authority, LongConsumer callback);
+        void read(Endpoint metrics, String authority, Map<String, SecretText> headers, LongConsumer callback);
     }
 }

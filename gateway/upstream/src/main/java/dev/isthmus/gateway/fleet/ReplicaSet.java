@@ -11,6 +11,7 @@ import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.AdaptiveConcurrency;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.SecretText;
 import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
@@ -82,6 +83,8 @@ public final class ReplicaSet implements AutoCloseable {
     private List<DiscoveredServer> literals = List.of();
     /** Servers found by their names; guarded by this. */
     private List<DiscoveredServer> found = List.of();
+    /** The gateway's own; written under the lock. */
+    private volatile Map<String, SecretText> headers;
 
     private final Discovery.@Nullable Registration registration;
     private final ReplaceableMeters meters;
@@ -108,9 +111,10 @@ public final class ReplicaSet implements AutoCloseable {
         this.balancer = Balancer.of(config.balance().policy(), resources.random());
         this.adaptive = config.adaptiveConcurrency() != null;
         this.resources = resources;
+        this.headers = config.headers();
         unwatched = resources.drained().watch(this::takeOut);
         literals(config.endpoints());
-        List<ServerAddress> named = config.withoutLiterals().endpoints();
+        List<ServerAddress> named = config.lasting().endpoints();
         registration = named.isEmpty() ? null : resources.discovery().watch(named, config.dnsRefresh(), this::found);
         outliers = new OutlierDetector(config.outliers().errorRate(), this::all).start(resources);
         meters = meters();
@@ -139,6 +143,15 @@ public final class ReplicaSet implements AutoCloseable {
         literals = literalsOf(endpoints);
         if (!literals.equals(before)) {
             update(!known.isEmpty());
+        }
+    }
+
+    /** Sets the headers of {@link Upstream#ownHeaders} for all servers. */
+    synchronized void ownHeaders(Map<String, SecretText> own) {
+        if (!own.equals(headers)) {
+            headers = own;
+            Stream.concat(members.values().stream(), leaving.stream())
+                    .forEach(each -> each.replica().server().ownHeaders(own));
         }
     }
 
@@ -215,7 +228,7 @@ public final class ReplicaSet implements AutoCloseable {
         AdaptiveConcurrency limit = config.adaptiveConcurrency();
         Replica replica = new Replica(
                 server.address().authority(),
-                factory.apply(server),
+                upstream(server),
                 resources.nanoTime(),
                 new Ejection(config.outliers(), ejectionLock, this::canEject),
                 joining ? SlowStart.joining(window, now) : SlowStart.full(window, now),
@@ -232,10 +245,16 @@ public final class ReplicaSet implements AutoCloseable {
         return new WatchedAddress(replica, checker, queueProbe, endpoint);
     }
 
+    private Upstream upstream(DiscoveredServer server) {
+        Upstream made = factory.apply(server);
+        made.ownHeaders(headers);
+        return made;
+    }
+
     private void readQueue(Replica replica, DiscoveredServer at, PeriodicProbe probe) {
         long sentBefore = replica.load().sent();
         Endpoint metrics = new Endpoint(at.address().host(), config.balance().metricsPort());
-        resources.pending().read(metrics, at.authority(), pending -> {
+        resources.pending().read(metrics, at.authority(), headers, pending -> {
             if (pending != QueueDepthSource.UNKNOWN) {
                 replica.load().read(pending, sentBefore, resources.nanoTime().getAsLong());
             }

@@ -3,11 +3,13 @@ package dev.isthmus.gateway.upstream;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.settings.SecretText;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,6 +60,13 @@ public interface Upstream extends AutoCloseable {
     default UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
         return new UnaryStream(this, call, reply);
     }
+
+    /**
+     * Sets the headers that the gateway sends from now on with each request, in place of a client's of the same names.
+     *
+     * @param headers by lower-case name
+     */
+    default void ownHeaders(Map<String, SecretText> headers) {}
 
     /** Whether the order of waiting calls depends on the priority that a call's context has. */
     default boolean readsPriority() {

@@ -66,7 +66,7 @@ class ChecksTest {
                 (names, refresh, listener) -> {
                     throw new AssertionError("there are no names");
                 },
-                (metrics, authority, response) -> response.accept(QueueDepthSource.UNKNOWN),
+                (metrics, authority, headers, response) -> response.accept(QueueDepthSource.UNKNOWN),
                 () -> false);
         Function<DiscoveredServer, Upstream> opening = at -> {
             var settings = UpstreamSettings.of("u", at.address(), PATIENCE, Duration.ofSeconds(1), 1 << 20);

@@ -65,7 +65,7 @@ class ModelHealthCheckerTest {
                     (addresses, refresh, listener) -> {
                         throw new AssertionError("no names are looked up");
                     },
-                    (metrics, authority, response) -> {
+                    (metrics, authority, headers, response) -> {
                         throw new AssertionError("no queues are looked at");
                     },
                     pace,

@@ -64,7 +64,7 @@ class ReplicaMembershipTest {
                 () -> now,
                 new Random(5),
                 new ByHand(),
-                (metrics, authority, response) ->
+                (metrics, authority, headers, response) ->
                         response.accept(pending.getOrDefault(metrics, QueueDepthSource.UNKNOWN)),
                 new CheckPace(loop.eventLoop(), () -> now),
                 new DrainedServers(() -> now),

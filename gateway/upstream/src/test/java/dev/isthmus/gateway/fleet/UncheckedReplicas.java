@@ -55,7 +55,7 @@ public final class UncheckedReplicas {
                 (addresses, refresh, listener) -> {
                     throw new AssertionError("no names are looked up");
                 },
-                (metrics, authority, response) -> {
+                (metrics, authority, headers, response) -> {
                     throw new AssertionError("no queues are looked at");
                 },
                 new CheckPace(stillness.eventLoop(), nanoTime),

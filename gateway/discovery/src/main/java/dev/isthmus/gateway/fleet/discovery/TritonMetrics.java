@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet.discovery;
 import dev.isthmus.gateway.fleet.ClusterResources.QueueDepthSource;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.SecretText;
 import dev.isthmus.gateway.tls.ClientTls;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
@@ -23,6 +24,7 @@ import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.timeout.ReadTimeoutHandler;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
@@ -49,8 +51,8 @@ public final class TritonMetrics implements QueueDepthSource {
     }
 
     @Override
-    public void read(Endpoint metrics, String authority, LongConsumer result) {
-        MetricsReader reader = new MetricsReader(metrics.authority(), result);
+    public void read(Endpoint metrics, String authority, Map<String, SecretText> headers, LongConsumer result) {
+        MetricsReader reader = new MetricsReader(metrics.authority(), headers, result);
         bootstrap
                 .clone()
                 .handler(new ChannelInitializer<>() {
@@ -85,11 +87,13 @@ public final class TritonMetrics implements QueueDepthSource {
 
     private static final class MetricsReader extends SimpleChannelInboundHandler<FullHttpResponse> {
         private final String authority;
+        private final Map<String, SecretText> headers;
         private final LongConsumer result;
         private boolean ended;
 
-        MetricsReader(String authority, LongConsumer result) {
+        MetricsReader(String authority, Map<String, SecretText> headers, LongConsumer result) {
             this.authority = authority;
+            this.headers = headers;
             this.result = result;
         }
 
@@ -104,6 +108,7 @@ public final class TritonMetrics implements QueueDepthSource {
         public void channelActive(ChannelHandlerContext ctx) {
             var request = new DefaultFullHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.GET, "/metrics");
             request.headers().set(HttpHeaderNames.HOST, authority).set(HttpHeaderNames.CONNECTION, "close");
+            headers.forEach((name, value) -> request.headers().set(name, value.value()));
             ctx.writeAndFlush(request, ctx.voidPromise());
         }
 

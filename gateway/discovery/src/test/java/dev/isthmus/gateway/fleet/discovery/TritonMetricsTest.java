@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.SecretText;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestAuthority.Issued;
 import dev.isthmus.gateway.settings.UpstreamTls;
@@ -17,6 +18,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -25,6 +27,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TritonMetricsTest {
+    private static final Map<String, SecretText> HEADERS = Map.of("x-key", new SecretText("k"));
+
     private final MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
     private final BlockingQueue<Long> depths = new LinkedBlockingQueue<>();
@@ -38,7 +42,7 @@ class TritonMetricsTest {
     }
 
     private long ask(Endpoint server) throws Exception {
-        new TritonMetrics(loops.next(), null).read(server, server.authority(), depths::add);
+        new TritonMetrics(loops.next(), null).read(server, server.authority(), HEADERS, depths::add);
         Long depth = depths.poll(20, TimeUnit.SECONDS);
         loops.next().submit(() -> {}).get();
         assertThat(depths).as("more than one result").isEmpty();
@@ -60,7 +64,9 @@ class TritonMetricsTest {
         try (FakeRestServer server = FakeRestServer.sending(FakeRestServer.ok(metrics))) {
             assertThat(ask(server.endpoint())).isEqualTo(12);
 
-            assertThat(server.request().head()).startsWith("GET /metrics HTTP/1.1\r\n");
+            assertThat(server.request().head())
+                    .startsWith("GET /metrics HTTP/1.1\r\n")
+                    .contains("\r\nx-key: k\r\n");
             server.awaitConnectionClosed();
         }
     }
@@ -78,7 +84,7 @@ class TritonMetricsTest {
                     return true;
                 })) {
             for (String host : List.of("triton.example:8001", "other.example:8001")) {
-                new TritonMetrics(loops.next(), tls).read(server.endpoint(), host, depths::add);
+                new TritonMetrics(loops.next(), tls).read(server.endpoint(), host, Map.of(), depths::add);
                 assertThat(depths.poll(20, TimeUnit.SECONDS)).isEqualTo(host.startsWith("triton") ? 5 : UNKNOWN);
             }
         }

@@ -3,22 +3,22 @@ package dev.isthmus.gateway.upstream.grpc;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.OperationKind;
-import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.gateway.http2.HeaderField;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.SecretText;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
-import java.time.Duration;
 import java.util.Base64;
-import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.StringJoiner;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** A call's headers as gRPC metadata. */
@@ -37,16 +37,17 @@ final class CallMetadata {
      * @throws IllegalArgumentException for an invalid header name, or a binary value that is not Base64
      */
     static HeaderFieldList of(GrpcMethods.MethodFields head, Call call) {
-        HeaderFieldList fields =
-                call.headers().equals(HopCount.FIRST) ? head.firstHop() : with(head.fields(), call.headers());
+        HeaderFieldList fields = call.headers().equals(HopCount.FIRST) ? head.firstHop() : with(head, call.headers());
         AsciiString id = call.context().sentId();
         return id == null ? fields : fields.with(REQUEST_ID.withValue(id));
     }
 
-    private static HeaderFieldList with(HeaderFieldList head, Map<String, String> headers) {
-        HeaderFieldList fields = head;
+    private static HeaderFieldList with(GrpcMethods.MethodFields head, Map<String, String> headers) {
+        HeaderFieldList fields = head.fields();
         for (Map.Entry<String, String> header : headers.entrySet()) {
-            fields = with(fields, header.getKey(), header.getValue());
+            if (head.own().isEmpty() || !head.own().contains(HeaderAllowList.asRead(header.getKey()))) {
+                fields = with(fields, header.getKey(), header.getValue());
+            }
         }
         return fields;
     }
@@ -136,18 +137,16 @@ final class CallMetadata {
         }
     }
 
-    /** The request headers for the methods of {@code inference.GRPCInferenceService} at one server, created once. */
-    record GrpcMethods(
-            MethodHead modelInfer,
-            MethodHead modelStreamInfer,
-            MethodHead serverReady,
-            MethodHead serverMetadata,
-            MethodHead modelReady,
-            MethodHead modelMetadata,
-            Map<Extension, MethodHead> extensions) {
-
+    /** The request headers for the methods of {@code inference.GRPCInferenceService} at one server, each made once. */
+    static final class GrpcMethods {
         private static final String SERVICE = "inference.GRPCInferenceService";
         private static final String ACCEPTED = "identity,gzip";
+
+        private final UpstreamSettings settings;
+        private final Map<String, SecretText> own;
+        private final Set<String> ownNames;
+        private final Map<String, MethodHead> heads = new ConcurrentHashMap<>();
+        final MethodHead modelInfer;
 
         /**
          * The request headers of one method.
@@ -161,49 +160,48 @@ final class CallMetadata {
          * The fields that requests have in common.
          *
          * @param firstHop with the hop count of the first gateway, which most calls have as their only forwarded header
+         * @param own the names of the gateway's own headers, {@linkplain HeaderAllowList#asRead as servers may read them}
          */
-        record MethodFields(HeaderFieldList fields, HeaderFieldList firstHop) {
-            static MethodFields of(HeaderFieldList fields) {
-                return new MethodFields(fields, fields.and(CallMetadata.FIRST_HOP));
-            }
+        record MethodFields(HeaderFieldList fields, HeaderFieldList firstHop, Set<String> own) {}
+
+        /** @param own the gateway's own headers by lower-case name */
+        GrpcMethods(UpstreamSettings settings, Map<String, SecretText> own) {
+            this.settings = settings;
+            this.own = own;
+            this.ownNames = own.keySet().stream().map(HeaderAllowList::asRead).collect(Collectors.toUnmodifiableSet());
+            this.modelInfer = of(OperationKind.INFER.grpcMethod());
         }
 
-        static GrpcMethods of(String scheme, String authority, Duration timeout) {
-            CommonHeaders heads = new CommonHeaders(scheme, authority, timeout);
-            Map<Extension, MethodHead> extensions = new EnumMap<>(Extension.class);
-            for (Extension extension : Extension.values()) {
-                extensions.put(extension, heads.of(extension.grpcMethod()));
-            }
-            return new GrpcMethods(
-                    heads.of(OperationKind.INFER.grpcMethod()),
-                    heads.of(OperationKind.INFER_STREAM.grpcMethod()),
-                    heads.of(OperationKind.SERVER_READY.grpcMethod()),
-                    heads.of(OperationKind.SERVER_METADATA.grpcMethod()),
-                    heads.of(OperationKind.MODEL_READY.grpcMethod()),
-                    heads.of(OperationKind.MODEL_METADATA.grpcMethod()),
-                    extensions);
+        MethodHead of(String method) {
+            return heads.computeIfAbsent(method, this::head);
         }
 
-        MethodHead extension(Extension extension) {
-            return Objects.requireNonNull(extensions.get(extension));
+        private MethodHead head(String method) {
+            HeaderFieldList plain = HeaderFieldList.of(
+                    HeaderField.constant(":method", "POST"),
+                    HeaderField.constant(":scheme", settings.tls() == null ? "http" : "https"),
+                    HeaderField.constant(":path", "/" + SERVICE + "/" + method),
+                    HeaderField.constant(":authority", settings.authority()),
+                    HeaderField.constant("content-type", GrpcNames.CONTENT_TYPE.toString()),
+                    HeaderField.constant("te", "trailers"),
+                    HeaderField.constant("user-agent", userAgent()),
+                    HeaderField.constant(GrpcNames.ACCEPT_ENCODING.toString(), ACCEPTED));
+            String timeout = GrpcTimeout.value(settings.timeout().toNanos());
+            HeaderFieldList timed = plain.and(HeaderField.constant(GrpcNames.TIMEOUT.toString(), timeout));
+            return new MethodHead(fields(plain), fields(timed));
         }
 
-        /** The headers that all methods share. */
-        private record CommonHeaders(String scheme, String authority, Duration timeout) {
-            MethodHead of(String name) {
-                HeaderFieldList plain = HeaderFieldList.of(
-                        HeaderField.constant(":method", "POST"),
-                        HeaderField.constant(":scheme", scheme),
-                        HeaderField.constant(":path", "/" + SERVICE + "/" + name),
-                        HeaderField.constant(":authority", authority),
-                        HeaderField.constant("content-type", GrpcNames.CONTENT_TYPE.toString()),
-                        HeaderField.constant("te", "trailers"),
-                        HeaderField.constant("user-agent", userAgent()),
-                        HeaderField.constant(GrpcNames.ACCEPT_ENCODING.toString(), ACCEPTED));
-                String value = GrpcTimeout.value(timeout.toNanos());
-                HeaderFieldList timed = plain.and(HeaderField.constant(GrpcNames.TIMEOUT.toString(), value));
-                return new MethodHead(MethodFields.of(plain), MethodFields.of(timed));
+        private MethodFields fields(HeaderFieldList constants) {
+            return new MethodFields(withOwn(constants), withOwn(constants.and(FIRST_HOP)), ownNames);
+        }
+
+        private HeaderFieldList withOwn(HeaderFieldList constants) {
+            HeaderFieldList fields = constants;
+            for (Map.Entry<String, SecretText> each : own.entrySet()) {
+                fields = fields.with(
+                        HeaderField.secret(each.getKey(), each.getValue().value()));
             }
+            return fields;
         }
 
         private static String userAgent() {

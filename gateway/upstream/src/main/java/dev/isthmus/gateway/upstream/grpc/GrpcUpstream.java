@@ -6,11 +6,13 @@ import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.http2.HeaderFieldList;
+import dev.isthmus.gateway.settings.SecretText;
 import dev.isthmus.gateway.upstream.RemoteServer;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.TimeoutQueue.CallTimeout;
@@ -65,9 +67,9 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
             message -> new ReplyMessage.Model(MetadataReader.model(parse(RawModelMetadata.parser(), message)));
 
     private final StatusText texts;
-    private final GrpcMethods methods;
     private final ConnectionRules rules;
     private final ByteBufAllocator allocator;
+    private volatile GrpcMethods methods;
 
     /**
      * Opens no connection: the first call of each event loop does.
@@ -86,8 +88,7 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
             ByteBufAllocator allocator) {
         super(Wire.PROTOBUF, settings, capabilities);
         this.texts = new StatusText(failures(), settings.maxMessageBytes());
-        this.methods =
-                GrpcMethods.of(settings.tls() == null ? "http" : "https", settings.authority(), settings.timeout());
+        this.methods = new GrpcMethods(settings, Map.of());
         this.rules = rules;
         this.allocator = allocator;
     }
@@ -100,6 +101,11 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
     @Override
     protected void closePool(GrpcConnectionPool pool) {
         pool.close();
+    }
+
+    @Override
+    public void ownHeaders(Map<String, SecretText> headers) {
+        methods = new GrpcMethods(settings(), headers);
     }
 
     @Override
@@ -135,25 +141,25 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
             case UpstreamRequest.ManageRequest(Operation.Manage manage, ByteBuf body) ->
                 open(
                                 call,
-                                methods.extension(manage.extension()),
+                                methods.of(manage.extension().grpcMethod()),
                                 DOCUMENT,
                                 settings().maxDocumentBytes(),
                                 reply)
                         .sending(named(manage, body));
             case UpstreamRequest.ServerReadyRequest _ ->
-                metadata(call, methods.serverReady(), SERVER_READY, reply)
+                metadata(call, OperationKind.SERVER_READY, SERVER_READY, reply)
                         .sending(encoded(ServerReadyRequest.getDefaultInstance()));
             case UpstreamRequest.ServerMetadataRequest _ ->
-                metadata(call, methods.serverMetadata(), this::serverMetadata, reply)
+                metadata(call, OperationKind.SERVER_METADATA, this::serverMetadata, reply)
                         .sending(encoded(ServerMetadataRequest.getDefaultInstance()));
             case UpstreamRequest.ModelReadyRequest(ModelRef model) ->
-                metadata(call, methods.modelReady(), new ModelReadyReader(model), reply)
+                metadata(call, OperationKind.MODEL_READY, new ModelReadyReader(model), reply)
                         .sending(encoded(ModelReadyRequest.newBuilder()
                                 .setName(model.name())
                                 .setVersion(model.version())
                                 .build()));
             case UpstreamRequest.ModelMetadataRequest(ModelRef model) ->
-                metadata(call, methods.modelMetadata(), MODEL_METADATA, reply)
+                metadata(call, OperationKind.MODEL_METADATA, MODEL_METADATA, reply)
                         .sending(encoded(ModelMetadataRequest.newBuilder()
                                 .setName(model.name())
                                 .setVersion(model.version())
@@ -176,7 +182,7 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
     }
 
     private UnaryCall inference(Call call, ModelRef model, String id, Reply reply) {
-        return open(call, methods.modelInfer(), INFERENCE, settings().maxMessageBytes(), reply)
+        return open(call, methods.modelInfer, INFERENCE, settings().maxMessageBytes(), reply)
                 .expecting(ExpectedOrigin.of(capabilities().dialect(), model.name(), id));
     }
 
@@ -192,7 +198,8 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
         }
         try {
             CallTimeout timeout = new CallTimeout(settings().nanosLeftOfStream(call), false);
-            HeaderFieldList head = head(call, methods.modelStreamInfer().plain());
+            HeaderFieldList head = head(
+                    call, methods.of(OperationKind.INFER_STREAM.grpcMethod()).plain());
             StreamCall stream = new StreamCall(
                     pool(call.loop()), head, timeout, capabilities().dialect(), reply);
             stream.start();
@@ -247,8 +254,8 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
         return parsed;
     }
 
-    private UnaryCall metadata(Call call, GrpcMethods.MethodHead method, GrpcResponseReader reader, Reply reply) {
-        return open(call, method, reader, settings().maxMetadataBytes(), reply);
+    private UnaryCall metadata(Call call, OperationKind kind, GrpcResponseReader reader, Reply reply) {
+        return open(call, methods.of(kind.grpcMethod()), reader, settings().maxMetadataBytes(), reply);
     }
 
     private UnaryCall open(

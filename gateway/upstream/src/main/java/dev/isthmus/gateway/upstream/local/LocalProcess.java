@@ -3,6 +3,7 @@ package dev.isthmus.gateway.upstream.local;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LocalConfig;
@@ -143,34 +144,23 @@ public final class LocalProcess implements AutoCloseable {
     /** The upstream that calls it: no limit, retry or ejection of its own, as for models in the gateway's process. */
     public UpstreamConfig upstream() {
         UpstreamConfig some = UpstreamConfig.DEFAULT;
-        return new UpstreamConfig(
-                GatewayConfig.UpstreamProtocol.GRPC,
-                List.of(new ServerAddress.HostAddress(Endpoint.unix(folder.socket()))),
-                some.dnsRefresh(),
-                some.binaryTensorData(),
+        return DefaultValues.with(
+                some.to(
+                        GatewayConfig.UpstreamProtocol.GRPC,
+                        List.of(new ServerAddress.HostAddress(Endpoint.unix(folder.socket()))),
+                        false),
+                "dialect",
                 GatewayConfig.ServerDialect.GENERIC,
-                some.sharedMemory(),
-                some.connectTimeout(),
+                "timeout",
                 config.timeout(),
-                null,
+                "maxRequests",
                 MAX_CALLS,
-                false,
-                null,
-                null,
-                null,
-                null,
-                some.balance(),
-                new UpstreamConfig.Checks(
-                        some.checks().interval(), some.checks().timeout(), 1, 1),
-                new UpstreamConfig.Outliers(
-                        0,
-                        some.outliers().ejection(),
-                        some.outliers().maxEjected(),
-                        some.outliers().panicThreshold(),
-                        some.outliers().errorRate()),
-                new UpstreamConfig.Retry(0, Set.of(), 0, some.retry().maxBody()),
-                some.breaker(),
-                some.http2Abuse());
+                "checks",
+                DefaultValues.with(some.checks(), "unhealthyAfter", 1, "healthyAfter", 1),
+                "outliers",
+                DefaultValues.with(some.outliers(), "consecutiveFailures", 0),
+                "retry",
+                DefaultValues.with(some.retry(), "retries", 0, "on", Set.of(), "budget", 0.0));
     }
 
     @SuppressWarnings("unchecked") // as a configuration's document is made

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.upstream.RemoteServer.UpstreamTransport;
 import dev.isthmus.gateway.upstream.TimeoutQueue;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.rest.RestRequestSpec.CommonFields;
 import dev.isthmus.gateway.upstream.rest.RestUpstream.PoolLimits;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RestConnectionPool {
     private final UpstreamSettings settings;
+    private final Supplier<CommonFields> common;
     private final Bootstrap bootstrap;
     private final PoolLimits limits;
     private final UpstreamFailures failures;
@@ -41,9 +44,14 @@ final class RestConnectionPool {
     private int connecting;
     private boolean closed;
 
-    /** A pool without connections. */
+    /**
+     * A pool without connections.
+     *
+     * @param common the fields of a request that is made now
+     */
     RestConnectionPool(
             UpstreamSettings settings,
+            Supplier<CommonFields> common,
             PoolLimits limits,
             UpstreamFailures failures,
             ConnectionCounts counts,
@@ -51,6 +59,7 @@ final class RestConnectionPool {
             ByteBufAllocator allocator,
             LongSupplier nanoTime) {
         this.settings = settings;
+        this.common = common;
         this.bootstrap = UpstreamTransport.of(settings, loop, allocator);
         this.limits = limits;
         this.failures = failures;
@@ -62,6 +71,10 @@ final class RestConnectionPool {
 
     UpstreamSettings settings() {
         return settings;
+    }
+
+    CommonFields common() {
+        return common.get();
     }
 
     long nanoTime() {

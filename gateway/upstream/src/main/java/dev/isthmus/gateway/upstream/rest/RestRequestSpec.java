@@ -3,6 +3,8 @@ package dev.isthmus.gateway.upstream.rest;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.http1.HeadWriter;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.SecretText;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
@@ -18,6 +20,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** A request that can be written more than once. Owns its buffers until {@link #release()}. */
@@ -58,11 +61,12 @@ final class RestRequestSpec {
         this.safe = type == null;
         boolean copied = HeadWriter.copies(body.readableBytes());
         try {
-            HeadWriter fields = HeadWriter.request(safe ? "GET" : "POST", path);
-            fields.field("host", pool.settings().authority());
+            CommonFields common = pool.common();
+            HeadWriter fields =
+                    HeadWriter.request(safe ? "GET" : "POST", path).fields(common.encoded);
             for (Map.Entry<String, String> each : call.headers().entrySet()) {
                 String name = each.getKey().toLowerCase(Locale.ROOT);
-                if (!NOT_FORWARDED.contains(name)) {
+                if (!NOT_FORWARDED.contains(name) && !common.hasOwn(name)) {
                     fields.field(name, each.getValue());
                 }
             }
@@ -152,6 +156,27 @@ final class RestRequestSpec {
                     .addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
         }
         return channel.writeAndFlush(Unpooled.EMPTY_BUFFER);
+    }
+
+    /** The fields that all requests to a server have in common. */
+    static final class CommonFields {
+        /** As they are sent. */
+        private final byte[] encoded;
+        /** The names of the gateway's own headers, {@linkplain HeaderAllowList#asRead as servers may read them}. */
+        private final Set<String> own;
+
+        /** @param own the gateway's own headers by lower-case name */
+        CommonFields(UpstreamSettings settings, Map<String, SecretText> own) {
+            HeadWriter fields = HeadWriter.of(new byte[0]).field("host", settings.authority());
+            own.forEach((name, value) -> fields.field(name, value.value()));
+            this.encoded = fields.fields();
+            this.own = own.keySet().stream().map(HeaderAllowList::asRead).collect(Collectors.toUnmodifiableSet());
+        }
+
+        /** Whether a server may take a client's header for one of the gateway's own. */
+        private boolean hasOwn(String name) {
+            return !own.isEmpty() && own.contains(HeaderAllowList.asRead(name));
+        }
     }
 
     /** Releases it; writes in progress hold their own references. Idempotent. */

@@ -9,11 +9,13 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.http1.FieldSection;
 import dev.isthmus.gateway.settings.NameGrammar;
+import dev.isthmus.gateway.settings.SecretText;
 import dev.isthmus.gateway.upstream.RemoteServer;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.rest.RestRequestSpec.CommonFields;
 import dev.isthmus.gateway.upstream.rest.RestResponseHandler.PartReader;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -29,6 +31,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -44,6 +47,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
     private final ByteBufAllocator allocator;
     private final LongSupplier nanoTime;
     private final RestResponses responses;
+    private volatile CommonFields common;
 
     public RestUpstream(
             UpstreamSettings settings, ServerCapabilities capabilities, PoolLimits limits, ByteBufAllocator allocator) {
@@ -62,16 +66,23 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         this.allocator = allocator;
         this.nanoTime = nanoTime;
         this.responses = new RestResponses(failures());
+        this.common = new CommonFields(settings, Map.of());
     }
 
     @Override
     protected RestConnectionPool createPool(EventLoop loop) {
-        return new RestConnectionPool(settings(), limits, failures(), connections(), loop, allocator, nanoTime);
+        return new RestConnectionPool(
+                settings(), () -> common, limits, failures(), connections(), loop, allocator, nanoTime);
     }
 
     @Override
     protected void closePool(RestConnectionPool pool) {
         pool.close();
+    }
+
+    @Override
+    public void ownHeaders(Map<String, SecretText> headers) {
+        common = new CommonFields(settings(), headers);
     }
 
     @Override

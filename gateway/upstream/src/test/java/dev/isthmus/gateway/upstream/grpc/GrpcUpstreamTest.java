@@ -4,8 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.SecretText;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
@@ -27,6 +31,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -185,6 +190,59 @@ class GrpcUpstreamTest {
                     .containsExactly(1, 2);
             assertThat(seen.keys()).doesNotContain("grpc-encoding");
         }
+    }
+
+    @Test
+    void ownHeaders_areInPlaceOfTheClients_howeverTheyAreSpelled() throws Exception {
+        try (var server = FakeGrpcServer.echo()) {
+            GrpcUpstream upstream = upstream(server.endpoint());
+            upstream.ownHeaders(Map.of("authorization", new SecretText("Bearer own"), "x-key", new SecretText("k 1")));
+            Call call = bench.call(
+                    Map.of("authorization", "Bearer client", "x_key", "no", "x-key-bin", "AQI=", "x-keys", "yes"));
+
+            infer(upstream, call, direct(new byte[1])).protobuf();
+
+            Metadata seen = server.headers();
+            assertThat(seen.getAll(key("authorization"))).containsExactly("Bearer own");
+            assertThat(seen.getAll(key("x-key"))).containsExactly("k 1");
+            assertThat(seen.get(key("x-keys"))).isEqualTo("yes");
+            assertThat(seen.keys()).doesNotContain("x_key", "x-key-bin");
+        }
+    }
+
+    @Test
+    void ownHeaders_areSentWithEachKindOfRequest_andChangeOnAnOpenConnection() throws Exception {
+        try (var server = FakeGrpcServer.echo()) {
+            GrpcUpstream upstream = upstream(server.endpoint());
+            Map<String, String> first = Map.of("isthmus-hops", "1");
+            List<Function<RecordedReply, Subscription>> calls = List.of(
+                    r -> upstream.send(bench.call(), new UpstreamRequest.ServerReadyRequest(), r),
+                    r -> upstream.send(bench.call(first), new UpstreamRequest.ServerMetadataRequest(), r),
+                    r -> upstream.send(bench.callWithin(GrpcUpstreamCalls.LONG), modelReady(), r),
+                    r -> upstream.send(bench.call(), new UpstreamRequest.ModelMetadataRequest(MODEL), r),
+                    r -> upstream.send(
+                            bench.call(),
+                            new UpstreamRequest.ManageRequest(
+                                    new Operation.Manage(Extension.MODEL_STATISTICS, MODEL, "", false, false),
+                                    Unpooled.EMPTY_BUFFER),
+                            r),
+                    r -> upstream.inferStream(bench.call(first), MODEL, r));
+            for (int i = 0; i < calls.size(); i++) {
+                upstream.ownHeaders(Map.of("x-key", new SecretText("key-" + i)));
+                RecordedReply reply = bench.send(calls.get(i));
+                assertThat(server.headers().getAll(key("x-key"))).containsExactly("key-" + i);
+                reply.cancel();
+            }
+            assertThat(upstream.connections().opened()).isOne();
+        }
+    }
+
+    private static UpstreamRequest modelReady() {
+        return new UpstreamRequest.ModelReadyRequest(MODEL);
+    }
+
+    private static Metadata.Key<String> key(String name) {
+        return Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER);
     }
 
     @Test

@@ -16,10 +16,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.github.tomakehurst.wiremock.WireMockServer;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.settings.SecretText;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.rest.RestUpstream.PoolLimits;
@@ -125,6 +129,55 @@ class RestUpstreamTest {
                 .withHeader("connection", absent())
                 .withHeader("inference-header-content-length", absent())
                 .withRequestBody(equalTo("{\"inputs\":[]}")));
+    }
+
+    @Test
+    void ownHeaders_areInPlaceOfTheClients_howeverTheyAreSpelled() throws Exception {
+        try (FakeRestServer server = FakeRestServer.sending(FakeRestServer.ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            upstream.ownHeaders(Map.of("authorization", new SecretText("Bearer own"), "x-key", new SecretText("k 1")));
+            var headers =
+                    Map.of("authorization", "Bearer client", "x_key", "no", "x-key-bin", "no", "x-keys", "of client");
+
+            RestBench.bytes(rest.infer(upstream, rest.bench().call(headers)));
+
+            assertThat(server.request().head().lines())
+                    .contains("authorization: Bearer own", "x-key: k 1", "x-keys: of client")
+                    .filteredOn(line -> line.startsWith("authorization") || line.matches("x.key.*"))
+                    .hasSize(3);
+        }
+    }
+
+    @Test
+    void ownHeaders_areSentWithEachKindOfRequest_andChangeOnAnOpenConnection() throws Exception {
+        try (FakeRestServer server = FakeRestServer.sending(FakeRestServer.ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            List<UpstreamRequest> requests = List.of(
+                    new UpstreamRequest.ServerReadyRequest(),
+                    new UpstreamRequest.ServerMetadataRequest(),
+                    new UpstreamRequest.ModelReadyRequest(MODEL),
+                    new UpstreamRequest.ModelMetadataRequest(MODEL),
+                    new UpstreamRequest.ModelNamesRequest(),
+                    new UpstreamRequest.ManageRequest(
+                            new Operation.Manage(Extension.MODEL_STATISTICS, MODEL, "", false, true),
+                            rest.buffer(new byte[0])),
+                    new UpstreamRequest.ManageRequest(
+                            new Operation.Manage(Extension.REPOSITORY_LOAD, MODEL, "", true, true),
+                            rest.buffer(new byte[] {'{', '}'})),
+                    new UpstreamRequest.GenerateRequest(
+                            new Operation.Generate(MODEL, false), rest.buffer(new byte[] {'{', '}'})));
+            for (int i = 0; i < requests.size(); i++) {
+                upstream.ownHeaders(Map.of("x-key", new SecretText("key-" + i)));
+                UpstreamRequest request = requests.get(i);
+                RecordedReply reply =
+                        rest.bench().send(r -> upstream.send(rest.bench().call(), request, r));
+                if (reply.response() instanceof ReplyMessage.Document document) {
+                    document.release();
+                }
+                assertThat(server.request().head()).containsOnlyOnce("\r\nx-key: key-" + i + "\r\n");
+            }
+            assertThat(server.connections()).isOne();
+        }
     }
 
     @ParameterizedTest

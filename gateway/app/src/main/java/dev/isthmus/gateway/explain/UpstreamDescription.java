@@ -45,7 +45,9 @@ final class UpstreamDescription {
         List<String> lines = new ArrayList<>();
         lines.add("upstream '" + name + "': " + word(upstream.protocol()) + ", "
                 + word(upstream.balance().policy()) + " over "
-                + upstream.endpoints().stream().map(ServerAddress::toString).collect(Collectors.joining(", ")));
+                + upstream.endpoints().stream().map(ServerAddress::toString).collect(Collectors.joining(", "))
+                + (upstream.host() == null ? "" : ", as host " + upstream.host())
+                + (upstream.pathPrefix() == null ? "" : ", below " + upstream.pathPrefix()));
         if (!upstream.headers().isEmpty()) {
             lines.add("  sent to its servers, in place of a client's: the headers "
                     + String.join(", ", new TreeSet<>(upstream.headers().keySet())));

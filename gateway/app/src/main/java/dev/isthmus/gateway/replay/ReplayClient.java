@@ -94,6 +94,7 @@ public final class ReplayClient implements AutoCloseable {
                 NAME,
                 address,
                 authority,
+                "",
                 tls == null ? null : tls.to(authority),
                 TIMEOUT,
                 CONNECT_TIMEOUT,

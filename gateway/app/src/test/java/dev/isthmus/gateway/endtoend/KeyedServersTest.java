@@ -21,16 +21,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The real Triton and MLServer behind an nginx that asks for a key and says which one it got. */
+/** The real Triton and MLServer behind an nginx that asks for a key, a host and a path, and says which key it got. */
 @ExtendWith(RealServers.Shared.class)
 class KeyedServersTest {
     private static final String NGINX = """
             server {
                 listen 127.0.0.1:REST_PORT;
                 add_header x-got $http_authorization always;
-                location / {
+                location / { return 302 https://login.example/start?s=1; }
+                location /serving/ns/ {
+                    if ($host != "mlserver.example") { return 421; }
                     if ($http_authorization !~ "^Bearer k3y-[12]$") { return 401; }
-                    proxy_pass http://127.0.0.1:MLSERVER;
+                    proxy_pass http://127.0.0.1:MLSERVER/;
                     proxy_http_version 1.1;
                     proxy_set_header Connection "";
                 }
@@ -38,6 +40,7 @@ class KeyedServersTest {
             server {
                 listen 127.0.0.1:GRPC_PORT http2;
                 location / {
+                    if ($host != "triton.example") { return 421; }
                     if ($http_x_model_key !~ "^k3y-[12]$") { return 401; }
                     grpc_pass grpc://127.0.0.1:TRITON;
                 }
@@ -52,16 +55,26 @@ class KeyedServersTest {
               mlserver:
                 protocol: rest
                 endpoints: ["127.0.0.1:REST_PORT"]
+                host: mlserver.example
+                path_prefix: /serving/ns
                 headers: {Authorization: "Bearer ${file:key}"}
               triton:
                 protocol: grpc
                 endpoints: ["127.0.0.1:GRPC_PORT"]
+                host: triton.example:8001
                 headers: {x-model-key: "${file:key}"}
-              keyless: {protocol: rest, endpoints: ["127.0.0.1:REST_PORT"]}
+              keyless:
+                protocol: rest
+                endpoints: ["127.0.0.1:REST_PORT"]
+                host: mlserver.example
+                path_prefix: /serving/ns
+              elsewhere: {protocol: rest, endpoints: ["127.0.0.1:REST_PORT"]}
             models:
               iris: {upstream: mlserver}
               simple: {upstream: triton}
               refused: {upstream: keyless, model: iris}
+              redirected: {upstream: elsewhere, model: iris}
+            answers: {errors: passed}
             """;
 
     private static final String IRIS = """
@@ -147,6 +160,16 @@ class KeyedServersTest {
     void clientsKey_doesNotGetThrough_withoutOneOfTheGateway() throws Exception {
         awaitReady("iris");
         assertThat(post("/v2/models/refused/infer", IRIS).statusCode()).isEqualTo(401);
+    }
+
+    @Test
+    void redirect_isAFailureThatSaysSo() throws Exception {
+        awaitReady("iris");
+        HttpResponse<String> response = post("/v2/models/redirected/infer", IRIS);
+        assertThat(response.statusCode()).isEqualTo(502);
+        assertThat(response.body())
+                .contains("upstream 'elsewhere' redirects to 'https://login.example/start' (status 302), which is not"
+                        + " followed");
     }
 
     @Test

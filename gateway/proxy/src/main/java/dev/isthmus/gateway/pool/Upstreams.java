@@ -238,7 +238,8 @@ public final class Upstreams implements AutoCloseable {
             UpstreamSettings settings = new UpstreamSettings(
                     name,
                     server.address(),
-                    server.authority(),
+                    Objects.requireNonNullElse(config.host(), server.authority()),
+                    Objects.requireNonNullElse(config.pathPrefix(), ""),
                     tls == null ? null : tls.to(server.authority()),
                     config.timeout(),
                     config.connectTimeout(),

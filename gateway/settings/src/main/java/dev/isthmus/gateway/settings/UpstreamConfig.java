@@ -26,6 +26,17 @@ public record UpstreamConfig(
         @NotEmpty
         List<ServerAddress> endpoints,
 
+        @Doc(
+                "Host that requests name, with a port if servers expect one: Host over REST, :authority over gRPC. Default: "
+                        + "the endpoint.")
+        @Nullable
+        String host,
+
+        @Doc("What the paths of requests to REST servers begin with, as /serving/models: the servers are behind an "
+                + "ingress.")
+        @Nullable
+        String pathPrefix,
+
         @Doc("Maximum age of looked-up addresses.") @Default("30s")
         Duration dnsRefresh,
 
@@ -73,6 +84,11 @@ public record UpstreamConfig(
         UpstreamHttp2Abuse http2Abuse)
         implements CheckedSection {
 
+    private static final Pattern HOST =
+            Pattern.compile("([0-9A-Za-z_][0-9A-Za-z_.-]*|\\[[0-9a-fA-F:.]+])(:[0-9]{1,5})?");
+    /** No segment that a server may take for '.' or '..'. */
+    private static final Pattern PATH = Pattern.compile(
+            "(/(?!(\\.|%2[eE]){1,2}(/|$))([0-9A-Za-z._~!$&'()*+,;=:@-]|%(?!2[fF]|5[cC]|00)[0-9a-fA-F]{2})+)+");
     /** In the value of a header. */
     private static final Pattern UNEXPECTED = Pattern.compile("^ | \\z|[^ -~]");
 
@@ -92,6 +108,18 @@ public record UpstreamConfig(
                         "endpoint: srv: needs a name of SRV records, got the address '" + service.name() + "'");
             }
         }
+        check.expect(
+                HOST.asMatchPredicate(), "host", "a host name or IP address, or one with a port, is expected", host);
+        check.expect(
+                PATH.asMatchPredicate(),
+                "path_prefix",
+                "a path as /serving/models is expected, without '.', '..', '?', '#' and a slash at its end",
+                pathPrefix);
+        check.expect(
+                pathPrefix == null || protocol == UpstreamProtocol.REST,
+                "path_prefix",
+                "protocol rest is expected with it, since gRPC's paths are methods",
+                pathPrefix);
         new TreeMap<>(headers).forEach((name, value) -> checkHeader(check, name, value.value()));
         if (tryTimeout != null && check.valid("timeout", "try_timeout")) {
             check.expect(

@@ -66,10 +66,12 @@ final class ValueShapes {
                 default -> null;
             },
             value -> value);
-    private static final Scalar SERVER = scalar(
+    private static final Scalar SERVER = new Scalar(
             "host:port with a port from 1 to 65535, srv:NAME, or k8s:NAMESPACE/SERVICE:PORT-NAME",
             pattern(SERVICE + "|" + KUBERNETES_SERVICE + "|" + ADDRESS),
-            ValueShapes::serverAddress);
+            ValueShapes::serverAddress,
+            Object::toString,
+            text -> text.contains("://") ? "; 'tls', 'host' and 'path_prefix' say the rest of a URL" : "");
     private static final Scalar HOST_AND_PORT = new Scalar(
             "host:port with a port from 1 to 65535",
             pattern(ADDRESS),

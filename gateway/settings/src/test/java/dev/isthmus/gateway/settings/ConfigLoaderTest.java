@@ -453,6 +453,8 @@ class ConfigLoaderTest {
                                 new ServerAddress.SrvAddress("_grpc._tcp.triton.svc"),
                                 new ServerAddress.KubernetesService("ml", "triton", "grpc"),
                                 new ServerAddress.KubernetesService("ml", "spot", null)),
+                        "triton.example:8443",
+                        null,
                         Duration.ofSeconds(5),
                         BinaryTensorData.AUTO,
                         ServerDialect.TRITON,

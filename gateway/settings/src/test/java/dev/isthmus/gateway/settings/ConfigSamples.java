@@ -53,6 +53,7 @@ final class ConfigSamples {
               t:
                 protocol: grpc
                 endpoints: ["10.0.0.1:8001", "srv:_grpc._tcp.triton.svc", "k8s:ml/triton:grpc", "k8s:ml/spot"]
+                host: triton.example:8443
                 headers: {X-Key: k}
                 dns_refresh: 5s
                 dialect: triton

@@ -137,4 +137,68 @@ class UpstreamConfigTest {
                 .containsExactly("upstream 'u': header 'x-key': visible characters of US-ASCII with spaces"
                         + " between them are expected, got " + got);
     }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/serving", "/serving/ns/my-model.v1", "/a..b/...", "/a%20b/~c", "/a:b@c;d=e,f"})
+    void pathPrefix_isAPath(String path) throws ConfigException {
+        assertThat(upstream("path_prefix: '" + path + "'").pathPrefix()).isEqualTo(path);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "serving",
+                "/",
+                "/serving/",
+                "//serving",
+                "/serving//ns",
+                "/..",
+                "/serving/../admin",
+                "/serving/.",
+                "/serving/%2e%2E/admin",
+                "/serving/.%2e",
+                "/a%2fb",
+                "/a%5Cb",
+                "/a%00",
+                "/a%2",
+                "/a?key=1",
+                "/a#b",
+                "/a b",
+                "/ä",
+                "https://gw.example/serving"
+            })
+    void pathPrefix_thatIsNone_isRefused(String path) {
+        assertThat(problems("path_prefix: '" + path + "'"))
+                .containsExactly("upstream 'u': path_prefix: a path as /serving/models is expected, without"
+                        + " '.', '..', '?', '#' and a slash at its end, got '" + path + "'");
+    }
+
+    @Test
+    void pathPrefix_isForRestOnly() {
+        assertThat(problems("path_prefix: /a}, v: {protocol: grpc, endpoints: ['a:1'], path_prefix: /a"))
+                .containsExactly("upstream 'v': path_prefix: protocol rest is expected with it, since gRPC's paths"
+                        + " are methods, got '/a'");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"models.example", "models.example:8443", "10.0.0.1", "[::1]:80", "my_model.ns"})
+    void host_isAHost(String host) throws ConfigException {
+        assertThat(upstream("host: '" + host + "'").host()).isEqualTo(host);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a b", "a/b", "http://a", "a:port", "a:123456", "user@a", "a?b", "::1", "a,b"})
+    void host_thatIsNone_isRefused(String host) {
+        assertThat(problems("host: '" + host + "'"))
+                .containsExactly("upstream 'u': host: a host name or IP address, or one with a port, is"
+                        + " expected, got '" + host + "'");
+    }
+
+    @Test
+    void endpointThatIsAUrl_isRefused_withWhatItsPartsAre() {
+        assertThat(problems("path_prefix: /a}, v: {protocol: rest, endpoints: ['https://gw.example:443/serving?x#y']"))
+                .containsExactly("upstream 'v': endpoint: host:port with a port from 1 to 65535, srv:NAME,"
+                        + " or k8s:NAMESPACE/SERVICE:PORT-NAME is expected, got 'https://gw.example:443/serving?x#y';"
+                        + " 'tls', 'host' and 'path_prefix' say the rest of a URL");
+    }
 }

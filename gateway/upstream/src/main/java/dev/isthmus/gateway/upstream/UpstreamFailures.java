@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
+    private static final int MAX_LOCATION = 200;
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final long MILLISECOND = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -131,6 +132,19 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
                 "broke off its stream of events",
                 cause,
                 Processed.MAYBE);
+    }
+
+    /** A status of 300 to 399, which is mostly a redirect. */
+    public OipException notFollowed(int status, @Nullable CharSequence location) {
+        if (location == null) {
+            return badResponse("returned status " + status, null);
+        }
+        // What follows may be a secret.
+        String to = location.toString().split("[?#]", 2)[0];
+        return badResponse(
+                "redirects to '" + to.substring(0, Math.min(to.length(), MAX_LOCATION)) + "' (status " + status
+                        + "), which is not followed: 'endpoints', 'tls', 'host' or 'path_prefix' must be another one",
+                null);
     }
 
     /** The response violates the protocol. */

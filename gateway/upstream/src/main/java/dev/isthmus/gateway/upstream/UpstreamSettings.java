@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param name of its upstream
  * @param endpoint an IP address and port, never a host name
  * @param authority host and port to send as the authority
+ * @param pathPrefix what the paths of REST requests begin with; empty for nothing
  * @param tls null for plain text
  * @param timeout from sending the request to the end of the response, for calls without a deadline of their own
  * @param maxMessageBytes limit of a response to inference and generate
@@ -30,6 +31,7 @@ public record UpstreamSettings(
         String name,
         Endpoint endpoint,
         String authority,
+        String pathPrefix,
         @Nullable TlsServer tls,
         Duration timeout,
         Duration connectTimeout,
@@ -64,6 +66,7 @@ public record UpstreamSettings(
                 name,
                 endpoint,
                 endpoint.authority(),
+                "",
                 null,
                 timeout,
                 connectTimeout,

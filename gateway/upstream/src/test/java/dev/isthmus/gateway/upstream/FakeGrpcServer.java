@@ -50,7 +50,7 @@ public final class FakeGrpcServer implements AutoCloseable {
 
     /** A call as it was opened. */
     public record ReceivedCall(
-            String method, Metadata headers, @Nullable Deadline deadline) {}
+            String method, Metadata headers, @Nullable Deadline deadline, String authority) {}
 
     /** Handles the calls, on the server's transport thread. */
     public interface Script {
@@ -199,7 +199,7 @@ public final class FakeGrpcServer implements AutoCloseable {
             call.close(Status.UNIMPLEMENTED, new Metadata());
             return new ServerCall.Listener<>() {};
         }
-        opened.add(new ReceivedCall(method, headers, deadline));
+        opened.add(new ReceivedCall(method, headers, deadline, String.valueOf(call.getAuthority())));
         call.request(1);
         return new ServerCall.Listener<>() {
             private boolean responding;

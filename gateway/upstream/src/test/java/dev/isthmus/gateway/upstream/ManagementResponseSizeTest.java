@@ -72,6 +72,7 @@ class ManagementResponseSizeTest {
                 "triton",
                 endpoint,
                 endpoint.authority(),
+                "",
                 null,
                 Duration.ofMinutes(1),
                 Duration.ofSeconds(10),

@@ -401,7 +401,7 @@ final class GrpcConnectionPool {
         OipException ofHead(Http2Headers headers) {
             CharSequence status = headers.status();
             if (status == null || !"200".contentEquals(status)) {
-                return ofHttp(status == null ? "" : status);
+                return ofHttp(status == null ? "" : status, headers.get(HttpHeaderNames.LOCATION));
             }
             return GrpcNames.isGrpc(headers.get(HttpHeaderNames.CONTENT_TYPE)) ? null : notGrpc(null);
         }
@@ -447,8 +447,11 @@ final class GrpcConnectionPool {
          * gRPC's (http-grpc-status-mapping), except that a 4xx keeps its meaning for REST clients: with UNAVAILABLE for 429
          * and INTERNAL for 400, a client's own mistakes would count as failures of the server.
          */
-        private OipException ofHttp(CharSequence status) {
+        private OipException ofHttp(CharSequence status, @Nullable CharSequence location) {
             int number = number(status);
+            if (number / 100 == 3) {
+                return failures.notFollowed(number, location);
+            }
             ErrorCode code = switch (number) {
                 case 404 -> ErrorCode.UNIMPLEMENTED;
                 case 502, 503, 504 -> ErrorCode.UNAVAILABLE;

@@ -358,6 +358,9 @@ final class RestCall implements Subscription {
                 informational = true;
                 return;
             }
+            if (response.status() / 100 == 3) {
+                throw failures.notFollowed(response.status(), response.fields().get(HttpHeaderNames.LOCATION));
+            }
             head = response;
             parts = RestCall.this.parts(response);
             long announced = response.contentLength();

@@ -63,7 +63,7 @@ final class RestRequestSpec {
         try {
             CommonFields common = pool.common();
             HeadWriter fields =
-                    HeadWriter.request(safe ? "GET" : "POST", path).fields(common.encoded);
+                    HeadWriter.request(safe ? "GET" : "POST", common.path(path)).fields(common.encoded);
             for (Map.Entry<String, String> each : call.headers().entrySet()) {
                 String name = each.getKey().toLowerCase(Locale.ROOT);
                 if (!NOT_FORWARDED.contains(name) && !common.hasOwn(name)) {
@@ -158,8 +158,9 @@ final class RestRequestSpec {
         return channel.writeAndFlush(Unpooled.EMPTY_BUFFER);
     }
 
-    /** The fields that all requests to a server have in common. */
+    /** What all requests to a server have in common: the prefix of their paths, and fields. */
     static final class CommonFields {
+        private final String prefix;
         /** As they are sent. */
         private final byte[] encoded;
         /** The names of the gateway's own headers, {@linkplain HeaderAllowList#asRead as servers may read them}. */
@@ -169,8 +170,13 @@ final class RestRequestSpec {
         CommonFields(UpstreamSettings settings, Map<String, SecretText> own) {
             HeadWriter fields = HeadWriter.of(new byte[0]).field("host", settings.authority());
             own.forEach((name, value) -> fields.field(name, value.value()));
+            this.prefix = settings.pathPrefix();
             this.encoded = fields.fields();
             this.own = own.keySet().stream().map(HeaderAllowList::asRead).collect(Collectors.toUnmodifiableSet());
+        }
+
+        private String path(String path) {
+            return prefix.isEmpty() ? path : prefix + path;
         }
 
         /** Whether a server may take a client's header for one of the gateway's own. */

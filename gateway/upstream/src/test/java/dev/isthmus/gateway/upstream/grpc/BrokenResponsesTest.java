@@ -68,11 +68,20 @@ class BrokenResponsesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"200", "204", "302", "600", "999"})
+    @ValueSource(strings = {"200", "204", "600", "999"})
     void httpStatus_withoutGrpc_isBad(String status) throws Exception {
         expectBad(
                 NOT_GRPC,
                 (peer, stream) -> peer.headers(stream, false, ":status", status, "content-type", "text/html"));
+    }
+
+    @Test
+    void redirect_isAFailureThatSaysSo() throws Exception {
+        expectBad(
+                "upstream 'triton' redirects to 'https://models.example/x' (status 302), which is not followed: 'endpoints', 'tls', 'host' or"
+                        + " 'path_prefix' must be another one",
+                (peer, stream) ->
+                        peer.headers(stream, true, ":status", "302", "location", "https://models.example/x?s=s3cret"));
     }
 
     @Test

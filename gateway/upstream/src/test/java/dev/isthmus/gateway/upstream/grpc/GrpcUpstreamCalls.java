@@ -46,6 +46,7 @@ final class GrpcUpstreamCalls implements AutoCloseable {
                 "triton",
                 endpoint,
                 endpoint.authority(),
+                "",
                 null,
                 LONG,
                 Duration.ofSeconds(5),

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.SecretText;
+import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
@@ -55,7 +56,11 @@ class GrpcUpstreamTest {
     }
 
     private GrpcUpstream upstream(Endpoint endpoint) {
-        var settings = UpstreamSettings.of("triton", endpoint, Duration.ofSeconds(60), Duration.ofSeconds(2), 32 << 20);
+        return upstream(
+                UpstreamSettings.of("triton", endpoint, Duration.ofSeconds(60), Duration.ofSeconds(2), 32 << 20));
+    }
+
+    private GrpcUpstream upstream(UpstreamSettings settings) {
         GrpcUpstream upstream = new GrpcUpstream(settings, ServerCapabilities.unknown(), bench.allocator());
         upstreams.add(upstream);
         return upstream;
@@ -207,6 +212,18 @@ class GrpcUpstreamTest {
             assertThat(seen.getAll(key("x-key"))).containsExactly("k 1");
             assertThat(seen.get(key("x-keys"))).isEqualTo("yes");
             assertThat(seen.keys()).doesNotContain("x_key", "x-key-bin");
+        }
+    }
+
+    @Test
+    void host_isTheAuthority() throws Exception {
+        try (var server = FakeGrpcServer.echo()) {
+            GrpcUpstream upstream = upstream(TestConfigs.with(
+                    UpstreamSettings.of(
+                            "triton", server.endpoint(), Duration.ofSeconds(60), Duration.ofSeconds(2), 32 << 20),
+                    Map.of("authority", "models.example:8443")));
+            infer(upstream, direct(new byte[1])).protobuf();
+            assertThat(FakeGrpcServer.next(server.opened).authority()).isEqualTo("models.example:8443");
         }
     }
 

@@ -54,7 +54,15 @@ final class RestBench implements AutoCloseable {
     }
 
     RestUpstream upstream(PoolLimits pool, BinaryTensorData binary, Duration timeout, int maxBytes, Endpoint endpoint) {
-        var settings = UpstreamSettings.of("triton", endpoint, timeout, Duration.ofSeconds(2), maxBytes);
+        return upstream(
+                UpstreamSettings.of("triton", endpoint, timeout, Duration.ofSeconds(2), maxBytes), pool, binary);
+    }
+
+    RestUpstream upstream(UpstreamSettings settings) {
+        return upstream(settings, PoolLimits.DEFAULT, BinaryTensorData.FALSE);
+    }
+
+    private RestUpstream upstream(UpstreamSettings settings, PoolLimits pool, BinaryTensorData binary) {
         RestUpstream upstream = new RestUpstream(
                 settings,
                 new ServerCapabilities(ServerDialect.AUTO, binary, false),

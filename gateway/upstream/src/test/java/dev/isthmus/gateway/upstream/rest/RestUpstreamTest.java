@@ -23,9 +23,11 @@ import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.SecretText;
+import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.rest.RestUpstream.PoolLimits;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
@@ -277,19 +279,54 @@ class RestUpstreamTest {
                 "503|UNAVAILABLE||upstream 'triton' returned status 503",
                 "429|RESOURCE_EXHAUSTED|{|{",
                 "504|DEADLINE_EXCEEDED|{\"other\":1}|{\"other\":1}",
-                "307|BAD_UPSTREAM_ANSWER|elsewhere|upstream 'triton' returned status 307",
+                "304|BAD_UPSTREAM_ANSWER||upstream 'triton' returned status 304",
                 "204|BAD_UPSTREAM_ANSWER||upstream 'triton' returned status 204",
                 "999|BAD_UPSTREAM_ANSWER|boom|upstream 'triton' returned status 999",
             })
     void status_ofTheServer_keepsItsText(int status, ErrorCode code, String body, String text) throws Exception {
-        SERVER.stubFor(any(anyUrl())
-                .willReturn(aResponse()
-                        .withStatus(status)
-                        .withHeader("location", "http://127.0.0.1/x")
-                        .withBody(body)));
+        SERVER.stubFor(any(anyUrl()).willReturn(aResponse().withStatus(status).withBody(body)));
         OipException failure = rest.infer(upstream()).failure();
         assertThat(failure.code()).isEqualTo(code);
         assertThat(failure).hasMessage(text);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {301, 302, 303, 307, 308})
+    void redirect_isAFailureThatSaysSo_withoutWhatMayBeSecret(int status) throws Exception {
+        SERVER.stubFor(any(anyUrl())
+                .willReturn(aResponse()
+                        .withStatus(status)
+                        .withHeader("location", "https://login.example/a?state=s3cret#s3cret")
+                        .withBody("elsewhere")));
+        String text = "upstream 'triton' redirects to 'https://login.example/a' (status " + status
+                + "), which is not followed: 'endpoints', 'tls', 'host' or 'path_prefix' must be another one";
+        OipException failure = rest.infer(upstream()).failure();
+        assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+        assertThat(failure).hasMessage(text);
+        assertThat(failure.isConfidential()).isTrue();
+        RecordedReply ready =
+                ask((upstream, r) -> upstream.send(rest.bench().call(), new UpstreamRequest.ServerReadyRequest(), r));
+        assertThat(ready.failure()).hasMessage(text);
+    }
+
+    @Test
+    void prefixAndHost_areInEachRequest() throws Exception {
+        try (FakeRestServer server = FakeRestServer.sending(FakeRestServer.ok("{}"))) {
+            Endpoint endpoint = server.endpoint();
+            RestUpstream upstream = rest.upstream(TestConfigs.with(
+                    UpstreamSettings.of("triton", endpoint, Duration.ofSeconds(60), Duration.ofSeconds(2), 1000),
+                    Map.of("authority", "models.example", "pathPrefix", "/serving/ns")));
+
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench()
+                    .send(r -> upstream.send(rest.bench().call(), new UpstreamRequest.ServerReadyRequest(), r))
+                    .response();
+
+            assertThat(server.request().head())
+                    .startsWith("POST /serving/ns/v2/models/simple/infer HTTP/1.1\r\nhost: models.example\r\n");
+            assertThat(server.request().head())
+                    .startsWith("GET /serving/ns/v2/health/ready HTTP/1.1\r\nhost: models.example\r\n");
+        }
     }
 
     @Test

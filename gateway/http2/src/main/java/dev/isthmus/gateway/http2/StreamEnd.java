@@ -27,9 +27,4 @@ public record StreamEnd(
     public boolean isPeerViolation() {
         return cause instanceof Http2Violation;
     }
-
-    /** Whether the peer has certainly not processed the request, so that it is safe to retry. */
-    public boolean unprocessed() {
-        return kind == Cause.REFUSED;
-    }
 }

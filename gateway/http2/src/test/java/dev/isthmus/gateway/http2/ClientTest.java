@@ -78,7 +78,7 @@ class ClientTest {
     void refusedStream_isUnprocessed_8_7() {
         RecordingStreamListener heard = bench.ask(true);
         bench.send(RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000007"));
-        assertThat(requireNonNull(heard.closed).unprocessed()).isTrue();
+        assertThat(requireNonNull(heard.closed).kind()).isEqualTo(StreamEnd.Cause.REFUSED);
     }
 
     @Test
@@ -93,7 +93,7 @@ class ClientTest {
         RecordingStreamListener first = bench.ask(true);
         RecordingStreamListener second = bench.ask(true);
         bench.send(RawFrames.frame(FrameType.GOAWAY, 0, 0, "00000001" + "00000000"));
-        assertThat(requireNonNull(second.closed).unprocessed()).isTrue();
+        assertThat(requireNonNull(second.closed).kind()).isEqualTo(StreamEnd.Cause.REFUSED);
         assertThat(first.closed).isNull();
         assertThat(bench.connection.acceptsStreams()).isFalse();
         assertThat(bench.connectionEvents).containsExactly("ready", "goingAway 0");

@@ -50,13 +50,6 @@ public record UpstreamSettings(
             throw new IllegalArgumentException("a server of upstream '" + name
                     + "' needs an IP address, got the host name '" + endpoint.host() + "'");
         }
-        if (!timeout.isPositive() || !connectTimeout.isPositive()) {
-            throw new IllegalArgumentException("the timeouts of upstream '" + name + "' must be positive");
-        }
-        if (maxMessageBytes < 1 || maxDocumentBytes < 1) {
-            throw new IllegalArgumentException("upstream '" + name + "': limits must be at least 1, got "
-                    + maxMessageBytes + " and " + maxDocumentBytes);
-        }
     }
 
     /** Settings that pass no response headers to clients. */

@@ -350,14 +350,6 @@ final class GrpcConnectionPool {
         private static final Duration PING_IDLE = Duration.ofSeconds(30);
         private static final Duration PING_TIMEOUT = Duration.ofSeconds(10);
 
-        ConnectionRules {
-            if (connections < 1 || waiting < 0 || !pingIdle.isPositive() || !pingTimeout.isPositive()) {
-                throw new IllegalArgumentException("connections must be at least 1, got " + connections
-                        + "; waiting calls at least 0, got " + waiting + "; ping idle time and timeout positive, got "
-                        + pingIdle + " and " + pingTimeout);
-            }
-        }
-
         /** At most two PINGs while a call waits: servers close a connection at the third one without data. */
         static ConnectionRules of(Duration timeout) {
             // Not dividedBy: it uses BigDecimal, whose initialization adds tens of milliseconds to startup.

@@ -7,7 +7,6 @@ import dev.isthmus.gateway.fleet.ReplicaSet;
 import dev.isthmus.gateway.fleet.discovery.DnsDiscovery;
 import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
 import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery;
-import dev.isthmus.gateway.fleet.kubernetes.ServiceDiscovery;
 import dev.isthmus.gateway.http2.AbuseLimits;
 import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
 import dev.isthmus.gateway.http2.AbusePolicy;
@@ -120,7 +119,7 @@ public final class Upstreams implements AutoCloseable {
             return remote.kubernetes() == null
                     ? clusterResources
                     : clusterResources.withDiscovery(
-                            new ServiceDiscovery(clusterResources.discovery(), kubernetes, remote.kubernetes()));
+                            kubernetes.with(clusterResources.discovery(), remote.kubernetes()));
         }
     }
 

@@ -32,6 +32,9 @@ import java.util.function.Supplier;
  * @param <P> the connections of one event loop, used on that loop only
  */
 public abstract class RemoteServer<P> implements Upstream {
+    private static final PackedReadAllocator READS =
+            new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, 128 * 1024));
+
     private final Wire wire;
     private final UpstreamSettings settings;
     private final ServerCapabilities capabilities;
@@ -126,6 +129,23 @@ public abstract class RemoteServer<P> implements Upstream {
         }
     }
 
+    /** A bootstrap for connections to a server from one event loop, complete except for the handler. */
+    public static Bootstrap bootstrap(UpstreamSettings settings, EventLoop loop, ByteBufAllocator allocator) {
+        Transport transport = Transport.of(loop);
+        SocketAddress address = settings.endpoint().address();
+        Bootstrap bootstrap = new Bootstrap()
+                .group(loop)
+                .channel(transport.clientChannel(address))
+                .resolver(NoopAddressResolverGroup.INSTANCE)
+                .remoteAddress(transport.address(address))
+                .option(ChannelOption.ALLOCATOR, allocator)
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings.connectTimeoutMillis())
+                .option(ChannelOption.RECVBUF_ALLOCATOR, READS);
+        return address instanceof InetSocketAddress
+                ? bootstrap.option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.SO_KEEPALIVE, true)
+                : bootstrap;
+    }
+
     /**
      * A connection to a server.
      *
@@ -149,31 +169,6 @@ public abstract class RemoteServer<P> implements Upstream {
                     settings.endpoint().address(),
                     Duration.ofNanos(System.nanoTime() - opened),
                     use.get());
-        }
-    }
-
-    /** Channel options of connections to servers, independent of the protocol. */
-    public static final class UpstreamTransport {
-        private static final PackedReadAllocator READS =
-                new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, 128 * 1024));
-
-        private UpstreamTransport() {}
-
-        /** A bootstrap for connections to a server from one event loop, complete except for the handler. */
-        public static Bootstrap of(UpstreamSettings settings, EventLoop loop, ByteBufAllocator allocator) {
-            Transport transport = Transport.of(loop);
-            SocketAddress address = settings.endpoint().address();
-            Bootstrap bootstrap = new Bootstrap()
-                    .group(loop)
-                    .channel(transport.clientChannel(address))
-                    .resolver(NoopAddressResolverGroup.INSTANCE)
-                    .remoteAddress(transport.address(address))
-                    .option(ChannelOption.ALLOCATOR, allocator)
-                    .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings.connectTimeoutMillis())
-                    .option(ChannelOption.RECVBUF_ALLOCATOR, READS);
-            return address instanceof InetSocketAddress
-                    ? bootstrap.option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.SO_KEEPALIVE, true)
-                    : bootstrap;
         }
     }
 }

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.ResourceListener;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.WatchedResources;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.KubernetesConfig;
+import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import io.netty.util.NetUtil;
 import java.util.ArrayList;
@@ -73,6 +74,30 @@ public final class KubernetesDiscovery {
                     register(access, new WatchedService(endpoints, servers, closed -> release(access, closed))));
         }
         return Discovery.joined(each, listener);
+    }
+
+    /**
+     * Watches the Services among the addresses of an upstream, and resolves its names by other means.
+     *
+     * @param names calls its listeners on the same loop as this
+     */
+    public Discovery with(Discovery names, KubernetesConfig access) {
+        return (addresses, refresh, listener) -> {
+            List<KubernetesService> watched = addresses.stream()
+                    .filter(KubernetesService.class::isInstance)
+                    .map(KubernetesService.class::cast)
+                    .toList();
+            List<ServerAddress> others = addresses.stream()
+                    .filter(each -> !(each instanceof KubernetesService))
+                    .toList();
+            return others.isEmpty()
+                    ? watch(access, watched, listener)
+                    : Discovery.joined(
+                            List.of(
+                                    servers -> names.watch(others, refresh, servers),
+                                    servers -> watch(access, watched, servers)),
+                            listener);
+        };
     }
 
     private synchronized WatchedService register(KubernetesConfig access, WatchedService watched) {

@@ -244,7 +244,8 @@ class KubernetesDiscoveryTest {
                 }
             };
         };
-        Registration watch = new ServiceDiscovery(names, discovery, server.access())
+        Registration watch = discovery
+                .with(names, server.access())
                 .watch(List.of(TRITON, NAME), Duration.ofSeconds(30), this::found);
         awaitFound("10.0.0.9", "10.0.0.1", "10.0.0.2");
         assertThat(watch.first()).isNotDone();

@@ -5,7 +5,7 @@ import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
-import dev.isthmus.gateway.upstream.RemoteServer.UpstreamTransport;
+import dev.isthmus.gateway.upstream.RemoteServer;
 import dev.isthmus.gateway.upstream.TimeoutQueue;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -76,7 +76,7 @@ final class GrpcConnectionPool {
         this.settings = settings;
         this.timeouts = new TimeoutQueue(loop, System::nanoTime);
         this.returned = new ReturnedHeaders(settings.returnedHeaders());
-        this.bootstrap = UpstreamTransport.of(settings, loop, allocator);
+        this.bootstrap = RemoteServer.bootstrap(settings, loop, allocator);
     }
 
     /** Acquires a permit for a large window, if one is free; {@link #largeWindowEnded} releases it. */
@@ -166,7 +166,15 @@ final class GrpcConnectionPool {
         connecting = next;
         counts.watch(bootstrap
                         .clone()
-                        .handler(new GrpcChannelInitializer(next, settings))
+                        .handler(new ChannelInitializer<>() {
+                            @Override
+                            protected void initChannel(Channel channel) {
+                                if (settings.tls() != null) {
+                                    settings.tls().addHttp2(channel, settings.connectTimeout());
+                                }
+                                next.join(channel.pipeline(), settings);
+                            }
+                        })
                         .connect())
                 .addListener(future -> connected((ChannelFuture) future, next));
     }
@@ -273,24 +281,6 @@ final class GrpcConnectionPool {
         OipException why = texts.failures().closedInFlight();
         all.forEach(connection -> connection.close(why));
         timeouts.close();
-    }
-
-    private static final class GrpcChannelInitializer extends ChannelInitializer<Channel> {
-        private final GrpcConnection connection;
-        private final UpstreamSettings settings;
-
-        GrpcChannelInitializer(GrpcConnection connection, UpstreamSettings settings) {
-            this.connection = connection;
-            this.settings = settings;
-        }
-
-        @Override
-        protected void initChannel(Channel channel) {
-            if (settings.tls() != null) {
-                settings.tls().addHttp2(channel, settings.connectTimeout());
-            }
-            connection.join(channel.pipeline(), settings);
-        }
     }
 
     /**

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.upstream.ConnectionCounts;
+import dev.isthmus.gateway.upstream.RemoteServer;
 import dev.isthmus.gateway.upstream.RemoteServer.DescribedServer;
-import dev.isthmus.gateway.upstream.RemoteServer.UpstreamTransport;
 import dev.isthmus.gateway.upstream.TimeoutQueue;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -60,7 +60,7 @@ final class RestConnectionPool {
             LongSupplier nanoTime) {
         this.settings = settings;
         this.common = common;
-        this.bootstrap = UpstreamTransport.of(settings, loop, allocator);
+        this.bootstrap = RemoteServer.bootstrap(settings, loop, allocator);
         this.limits = limits;
         this.failures = failures;
         this.counts = counts;

@@ -144,7 +144,7 @@ public final class ApiDescriptions {
                         .put("in", "header")
                         .put("name", config.apiKeys().header());
             }
-            if (config.apiKeys() != null || config.jwt() != null) {
+            if (config.apiKeys() != null || !config.jwt().isEmpty()) {
                 ObjectNode bearer =
                         schemes.putObject("bearer").put("type", "http").put("scheme", "bearer");
                 if (config.apiKeys() == null) {

@@ -105,7 +105,7 @@ public record IngressSettings(
             if (keys != null) {
                 removed.add(keys.header());
             }
-            if (keys != null || authentication.jwt() != null) {
+            if (keys != null || !authentication.jwt().isEmpty()) {
                 removed.add("authorization");
             }
         }

@@ -5,9 +5,9 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientCertificate;
 import dev.isthmus.gateway.call.Principal;
+import dev.isthmus.gateway.identity.JwtVerifier.SigningKeySource;
+import dev.isthmus.gateway.identity.JwtVerifier.TokenIssuer;
 import dev.isthmus.gateway.metrics.AccessMetrics;
-import dev.isthmus.gateway.net.FailureReason;
-import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.AccessConfig.IdentifiedBy;
 import dev.isthmus.gateway.settings.ApiKeyFile;
@@ -17,20 +17,14 @@ import dev.isthmus.gateway.settings.AuthenticationConfig.CertificateConfig;
 import dev.isthmus.gateway.settings.AuthenticationConfig.CertificateName;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
 import dev.isthmus.gateway.settings.ConfigException;
-import dev.isthmus.gateway.settings.TlsFileException;
-import dev.isthmus.gateway.settings.TlsFiles;
 import dev.isthmus.oip.OipException;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -51,8 +45,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Identifies callers, by the ways of one section {@code authentication}. Reads keys again when they change, on a thread
- * of its own, until it is closed. Thread-safe; never blocks after its start.
+ * Identifies callers, by the ways of one section {@code authentication}. Reads keys again when they change, on
+ * threads of its own, until it is closed. Thread-safe; never blocks after its start.
  */
 public final class Authenticator implements AutoCloseable {
     private static final String AUTHORIZATION = "authorization";
@@ -62,8 +56,7 @@ public final class Authenticator implements AutoCloseable {
 
     private final AuthenticationConfig config;
     private final AccessMetrics metrics;
-    private final ScheduledExecutorService worker =
-            Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-credentials", true));
+    private final ScheduledExecutorService worker;
     private final @Nullable String keyHeader;
     private final @Nullable ReloadedFile<ApiKeys> keys;
     private final @Nullable JwtVerifier tokens;
@@ -79,17 +72,23 @@ public final class Authenticator implements AutoCloseable {
             throws ConfigException {
         this.config = config;
         this.metrics = metrics;
+        // One for files, and one for each issuer, which may take as long as it likes to fail.
+        this.worker = Executors.newScheduledThreadPool(
+                1 + config.jwt().size(), new DefaultThreadFactory("isthmus-credentials", true));
         metrics.expect(Arrays.stream(CredentialFailure.values()).map(CredentialFailure::label));
         ApiKeyConfig apiKeys = config.apiKeys();
         CertificateConfig named = config.clientCertificates();
-        JwtConfig jwt = config.jwt();
         try {
             keyHeader = apiKeys == null ? null : apiKeys.header();
             keys = apiKeys == null
                     ? null
                     : watched(apiKeys.file(), file -> new ApiKeys(ApiKeyFile.read(file)), "api_keys");
             certificates = named == null ? null : new CertificateCallers(named.name());
-            tokens = jwt == null ? null : new JwtVerifier(jwt, signingKeys(jwt), clock, System::nanoTime);
+            List<TokenIssuer> issuers = new ArrayList<>();
+            for (JwtConfig jwt : config.jwt()) {
+                issuers.add(new TokenIssuer(jwt, signingKeys(jwt)));
+            }
+            tokens = issuers.isEmpty() ? null : new JwtVerifier(issuers, clock, System::nanoTime);
         } catch (ConfigException e) {
             worker.shutdownNow();
             throw e;
@@ -314,15 +313,12 @@ public final class Authenticator implements AutoCloseable {
      */
     static final class FetchedKeys implements SigningKeySource {
         private static final Logger LOG = LoggerFactory.getLogger(FetchedKeys.class);
-        private static final Duration TIMEOUT = Duration.ofSeconds(10);
         private static final Duration BETWEEN_FETCHES = Duration.ofSeconds(10);
         private static final Duration FIRST_BACKOFF = Duration.ofSeconds(1);
         private static final Duration MAX_BACKOFF = Duration.ofMinutes(1);
-        private static final long MAX_SIZE = 1 << 20;
-        private static final int OK = 200;
 
-        private final URI url;
-        private final @Nullable Path ca;
+        private final String url;
+        private final IssuerHttp http;
         private final Duration refresh;
         private final ScheduledExecutorService worker;
         private final ReloadedFile.ReloadListener listener;
@@ -338,7 +334,7 @@ public final class Authenticator implements AutoCloseable {
          * Starts to fetch, until the worker is shut down.
          *
          * @param ca file with the trusted authorities; null for those of the Java runtime
-         * @param worker one thread that may block
+         * @param worker has a thread that may block
          */
         FetchedKeys(
                 String url,
@@ -346,8 +342,8 @@ public final class Authenticator implements AutoCloseable {
                 Duration refresh,
                 ScheduledExecutorService worker,
                 ReloadedFile.ReloadListener listener) {
-            this.url = URI.create(url);
-            this.ca = ca;
+            this.url = url;
+            this.http = new IssuerHttp("the issuer", ca, "jwks_ca");
             this.refresh = refresh;
             this.worker = worker;
             this.listener = listener;
@@ -376,27 +372,16 @@ public final class Authenticator implements AutoCloseable {
                 fetching = true;
             }
             boolean applied = false;
-            try (HttpClient client = client()) {
-                HttpRequest request = HttpRequest.newBuilder(url)
-                        .timeout(TIMEOUT)
-                        .header("accept", "application/jwk-set+json, application/json")
-                        .build();
-                HttpResponse<byte[]> response = LimitedExchange.send(
-                        client, request, HttpResponse.BodyHandlers.ofByteArray(), MAX_SIZE, TIMEOUT);
-                if (response.statusCode() != OK) {
-                    throw new ConfigException(List.of(url + ": status 200 is expected, got " + response.statusCode()));
-                }
-                current = SigningKeys.parse(url.toString(), new String(response.body(), StandardCharsets.UTF_8));
+            try {
+                current = SigningKeys.parse(url, http.get(url).requireOk());
                 applied = true;
-            } catch (TlsFileException e) {
-                warn("jwks_ca: " + e.getMessage());
             } catch (ConfigException e) {
                 warn(String.join("; ", e.problems()));
-            } catch (IOException e) {
-                warn(url + ": " + FailureReason.of(e));
-            } catch (InterruptedException closed) {
-                Thread.currentThread().interrupt();
-                return;
+            } catch (OipException e) {
+                if (Thread.currentThread().isInterrupted()) {
+                    return;
+                }
+                warn(e.message());
             }
             listener.reloaded(applied);
             fetched(applied);
@@ -407,12 +392,6 @@ public final class Authenticator implements AutoCloseable {
                     .addMarker(RepeatingLogEvent.MARKER)
                     .addKeyValue("file", url)
                     .log("keys of tokens: the last good ones stay in effect; check the issuer: {}", why);
-        }
-
-        /** One for each fetch, so that a changed file of authorities is used. */
-        private HttpClient client() {
-            return LimitedExchange.client(ca == null ? null : TlsFiles.trusting(ca), TIMEOUT)
-                    .build();
         }
 
         private synchronized void fetched(boolean applied) {

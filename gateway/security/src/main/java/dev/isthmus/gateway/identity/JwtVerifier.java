@@ -25,22 +25,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Verifies JSON Web Tokens (RFC 7519, 7.2). Tokens with a good signature are kept until they expire or the issuer's keys
- * change, others for a minute. A token that is not kept costs one check of a signature, on the calling thread; each
- * address may cause a limited number of checks that fail. Thread-safe.
+ * Verifies JSON Web Tokens (RFC 7519, 7.2) of one or more issuers. Tokens with a good signature are kept until they
+ * expire or their issuer's keys change, others of an issuer for a minute. A token that is not kept costs one check of a
+ * signature, on the calling thread, unless it names no issuer that is known; each address may cause a limited number of
+ * checks that fail. Thread-safe.
  */
 final class JwtVerifier {
     private static final int MAX_KEPT = 10_000;
     private static final Duration IDLE = Duration.ofHours(1);
     private static final Duration REFUSED_KEPT = Duration.ofMinutes(1);
 
-    private final JwtConfig config;
-    private final SigningKeySource source;
+    private final Map<String, TokenIssuer> issuers;
     private final InstantSource clock;
-    private final JwtClaims claims;
     private final CredentialCheckLimit failedChecks;
     private final Cache<Sha256Digest, VerifiedToken> verified = Caffeine.newBuilder()
             .maximumSize(MAX_KEPT)
@@ -61,7 +61,8 @@ final class JwtVerifier {
      * @param expiresMillis when it ceases to be, with the skew, since the epoch
      * @param keys by which it was verified
      */
-    private record VerifiedToken(Principal principal, long startsMillis, long expiresMillis, SigningKeys keys) {
+    private record VerifiedToken(
+            Principal principal, long startsMillis, long expiresMillis, TokenIssuer issuer, SigningKeys keys) {
         Principal at(long now) throws CredentialException {
             if (expiresMillis <= now) {
                 throw new CredentialException(CredentialFailure.EXPIRED);
@@ -76,12 +77,16 @@ final class JwtVerifier {
     /** A token that is never valid as long as the issuer has these keys. */
     private record RefusedToken(CredentialFailure failure, SigningKeys keys) {}
 
-    /** @param nanoTime the scale of rates, as {@link System#nanoTime()} */
-    JwtVerifier(JwtConfig config, SigningKeySource source, InstantSource clock, LongSupplier nanoTime) {
-        this.config = config;
-        this.source = source;
+    /**
+     * Verifies the tokens of these issuers.
+     *
+     * @param issuers each with another name
+     * @param nanoTime the scale of rates, as {@link System#nanoTime()}
+     */
+    JwtVerifier(List<TokenIssuer> issuers, InstantSource clock, LongSupplier nanoTime) {
+        this.issuers = issuers.stream()
+                .collect(Collectors.toUnmodifiableMap(each -> each.config().issuer(), each -> each));
         this.clock = clock;
-        this.claims = new JwtClaims(config);
         this.failedChecks = new CredentialCheckLimit(nanoTime);
     }
 
@@ -91,79 +96,62 @@ final class JwtVerifier {
      * @param sender the address that sent it; null if it is not known
      */
     Principal verify(String token, @Nullable SocketAddress sender) throws CredentialException {
-        SigningKeys keys = source.current();
-        if (keys == null) {
-            throw new CredentialException(CredentialFailure.KEYS_UNAVAILABLE);
-        }
         Sha256Digest digest = Sha256Digest.of(token);
         VerifiedToken known = verified.getIfPresent(digest);
-        if (known == null || known.keys() != keys) {
-            RefusedToken bad = refused.getIfPresent(digest);
-            if (bad != null && bad.keys() == keys) {
-                throw new CredentialException(bad.failure());
-            }
-            known = check(token, digest, keys, sender);
+        if (known == null || known.keys() != known.issuer().keys().current()) {
+            known = check(token, digest, sender);
             verified.put(digest, known);
         }
         return known.at(clock.millis());
     }
 
-    private VerifiedToken check(String token, Sha256Digest digest, SigningKeys keys, @Nullable SocketAddress sender)
+    private VerifiedToken check(String token, Sha256Digest digest, @Nullable SocketAddress sender)
             throws CredentialException {
-        try {
-            return check(token, keys, sender);
-        } catch (CredentialException e) {
-            if (e.failure().lasts()) {
-                refused.put(digest, new RefusedToken(e.failure(), keys));
-            }
-            throw e;
-        }
-    }
-
-    private VerifiedToken check(String token, SigningKeys keys, @Nullable SocketAddress sender)
-            throws CredentialException {
-        JWTClaimsSet set;
         try {
             SignedJWT jwt = SignedJWT.parse(token);
-            checkSignature(jwt, keys, sender);
-            set = jwt.getJWTClaimsSet();
+            String name = jwt.getJWTClaimsSet().getIssuer();
+            TokenIssuer issuer = name == null ? null : issuers.get(name);
+            if (issuer == null) {
+                throw new CredentialException(CredentialFailure.ISSUER);
+            }
+            SigningKeys keys = issuer.keys().current();
+            if (keys == null) {
+                throw new CredentialException(CredentialFailure.KEYS_UNAVAILABLE);
+            }
+            RefusedToken bad = refused.getIfPresent(digest);
+            if (bad != null && bad.keys() == keys) {
+                throw new CredentialException(bad.failure());
+            }
+            try {
+                checkSignature(jwt, issuer, keys, sender);
+                return issuer.verified(jwt.getJWTClaimsSet(), keys);
+            } catch (CredentialException e) {
+                if (e.failure().lasts()) {
+                    refused.put(digest, new RefusedToken(e.failure(), keys));
+                }
+                throw e;
+            }
         } catch (ParseException | RuntimeException malformed) {
             throw new CredentialException(CredentialFailure.MALFORMED);
         }
-        Date expiration = set.getExpirationTime();
-        if (expiration == null) {
-            throw new CredentialException(CredentialFailure.MALFORMED);
-        }
-        if (!config.issuer().equals(set.getIssuer())) {
-            throw new CredentialException(CredentialFailure.ISSUER);
-        }
-        if (Collections.disjoint(set.getAudience(), config.audiences())) {
-            throw new CredentialException(CredentialFailure.AUDIENCE);
-        }
-        long skew = config.skew().toMillis();
-        Date start = set.getNotBeforeTime();
-        return new VerifiedToken(
-                claims.principal(set),
-                start == null ? Long.MIN_VALUE : start.toInstant().toEpochMilli() - skew,
-                expiration.toInstant().toEpochMilli() + skew,
-                keys);
     }
 
-    private void checkSignature(SignedJWT jwt, SigningKeys keys, @Nullable SocketAddress sender)
+    private void checkSignature(SignedJWT jwt, TokenIssuer issuer, SigningKeys keys, @Nullable SocketAddress sender)
             throws CredentialException {
         JWSHeader header = jwt.getHeader();
-        JwtAlgorithm algorithm = algorithm(header.getAlgorithm());
-        if (algorithm == null || !config.algorithms().contains(algorithm)) {
+        if (!issuer.accepts(header.getAlgorithm())) {
             throw new CredentialException(CredentialFailure.ALGORITHM);
         }
         // No extension that must be understood (RFC 7515, 4.1.11) is.
         if (header.getCriticalParams() != null || !header.isBase64URLEncodePayload()) {
             throw new CredentialException(CredentialFailure.MALFORMED);
         }
-        List<SigningKeys.SigningKey> candidates = keys.candidates(header.getKeyID(), algorithm);
+        List<SigningKeys.SigningKey> candidates = keys.candidates(header.getKeyID(), header.getAlgorithm());
         if (candidates.isEmpty()) {
             throw new CredentialException(
-                    source.refreshes() ? CredentialFailure.KEYS_UNAVAILABLE : CredentialFailure.UNKNOWN_SIGNING_KEY);
+                    issuer.keys().refreshes()
+                            ? CredentialFailure.KEYS_UNAVAILABLE
+                            : CredentialFailure.UNKNOWN_SIGNING_KEY);
         }
         RateBucket failures = failedChecks.begin(sender);
         if (failures == null) {
@@ -188,20 +176,54 @@ final class JwtVerifier {
         }
     }
 
-    private static @Nullable JwtAlgorithm algorithm(JWSAlgorithm algorithm) {
-        return switch (algorithm.getName()) {
-            case "RS256" -> JwtAlgorithm.RS256;
-            case "ES256" -> JwtAlgorithm.ES256;
-            case "EdDSA" -> JwtAlgorithm.EDDSA;
-            default -> null;
-        };
+    /** Where an issuer's keys come from. Thread-safe; never blocks. */
+    interface SigningKeySource {
+
+        /** The last good keys; null before there were any. */
+        @Nullable
+        SigningKeys current();
+
+        /**
+         * A token names a key that is not among them.
+         *
+         * @return whether newer keys are on their way, so that the request is worth repeating
+         */
+        default boolean refreshes() {
+            return false;
+        }
     }
 
-    /** The caller that the claims of a verified token describe. */
-    record JwtClaims(JwtConfig config) {
+    /** An issuer of tokens: what it is to say in them, and its keys. */
+    record TokenIssuer(JwtConfig config, SigningKeySource keys) {
         private static final int MAX_NAME = 255;
 
-        Principal principal(JWTClaimsSet set) throws CredentialException {
+        /** Names are compared exactly; the only one that is not in capitals is EdDSA. */
+        boolean accepts(JWSAlgorithm algorithm) {
+            return config.algorithms().stream()
+                    .map(each -> each == JwtAlgorithm.EDDSA ? JWSAlgorithm.EdDSA.getName() : each.name())
+                    .anyMatch(algorithm.getName()::equals);
+        }
+
+        /** A token whose signature is good by these keys, and whose issuer is this one. */
+        private VerifiedToken verified(JWTClaimsSet set, SigningKeys by) throws CredentialException {
+            Date expiration = set.getExpirationTime();
+            if (expiration == null) {
+                throw new CredentialException(CredentialFailure.MALFORMED);
+            }
+            if (Collections.disjoint(set.getAudience(), config.audiences())) {
+                throw new CredentialException(CredentialFailure.AUDIENCE);
+            }
+            long skew = config.skew().toMillis();
+            Date start = set.getNotBeforeTime();
+            return new VerifiedToken(
+                    principal(set),
+                    start == null ? Long.MIN_VALUE : start.toInstant().toEpochMilli() - skew,
+                    expiration.toInstant().toEpochMilli() + skew,
+                    this,
+                    by);
+        }
+
+        private Principal principal(JWTClaimsSet set) throws CredentialException {
             if (!(set.getClaim(config.nameClaim()) instanceof String name)
                     || name.isBlank()
                     || name.length() > MAX_NAME) {

@@ -2,27 +2,21 @@ package dev.isthmus.gateway.identity;
 
 import com.nimbusds.jose.util.JSONObjectUtils;
 import dev.isthmus.gateway.call.Principal;
-import dev.isthmus.gateway.net.FailureReason;
-import dev.isthmus.gateway.net.LimitedExchange;
+import dev.isthmus.gateway.identity.JwtVerifier.TokenIssuer;
 import dev.isthmus.gateway.settings.AdminConfig.AdminRole;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtAlgorithm;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.OidcConfig;
-import dev.isthmus.gateway.settings.TlsFileException;
-import dev.isthmus.gateway.settings.TlsFiles;
 import dev.isthmus.gateway.settings.WebUrl;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URLEncoder;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.text.ParseException;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -51,7 +45,7 @@ public final class OidcProvider {
     private final OidcConfig config;
     private final InstantSource clock;
     private final LongSupplier nanoTime;
-    private final OidcHttp http;
+    private final IssuerHttp http;
 
     // Guarded by this.
     private @Nullable OidcMetadata metadata;
@@ -75,7 +69,7 @@ public final class OidcProvider {
         this.config = config;
         this.clock = clock;
         this.nanoTime = nanoTime;
-        this.http = new OidcHttp(config.ca());
+        this.http = new IssuerHttp("the provider of OpenID Connect", config.ca(), "admin.oidc.ca");
     }
 
     /**
@@ -118,11 +112,12 @@ public final class OidcProvider {
         try {
             keys = SigningKeys.parse(provider.keys(), http.get(provider.keys()).requireOk());
         } catch (ConfigException e) {
-            throw OidcHttp.unavailable(String.join("; ", e.problems()));
+            throw http.unavailable(String.join("; ", e.problems()));
         }
         Principal principal;
         try {
-            principal = new JwtVerifier(expected(provider), () -> keys, clock, nanoTime).verify(token, null);
+            principal = new JwtVerifier(List.of(new TokenIssuer(expected(provider), () -> keys)), clock, nanoTime)
+                    .verify(token, null);
         } catch (CredentialException e) {
             throw invalid(e.failure().label());
         }
@@ -190,7 +185,8 @@ public final class OidcProvider {
         } else if (secret != null) {
             parameters.put("client_secret", secret);
         }
-        OidcHttp.OidcResponse response = http.send(request.POST(HttpRequest.BodyPublishers.ofString(form(parameters))));
+        IssuerHttp.IssuerResponse response =
+                http.send(request.POST(HttpRequest.BodyPublishers.ofString(form(parameters))));
         return idToken(response);
     }
 
@@ -200,11 +196,11 @@ public final class OidcProvider {
                     ? null
                     : Files.readString(config.clientSecretFile()).strip();
         } catch (IOException e) {
-            throw OidcHttp.unavailable("admin.oidc.client_secret_file cannot be read");
+            throw http.unavailable("admin.oidc.client_secret_file cannot be read");
         }
     }
 
-    private static String idToken(OidcHttp.OidcResponse response) {
+    private String idToken(IssuerHttp.IssuerResponse response) {
         try {
             Map<String, Object> answer = JSONObjectUtils.parse(response.body());
             if (answer.get("id_token") instanceof String token && response.isOk()) {
@@ -212,9 +208,10 @@ public final class OidcProvider {
             }
             Object error = Objects.requireNonNullElse(answer.get("error"), "no id_token");
             throw new OipException(
-                    ErrorCode.UNAUTHENTICATED, "the provider has refused the login: " + OidcHttp.cut(error.toString()));
+                    ErrorCode.UNAUTHENTICATED,
+                    "the provider has refused the login: " + IssuerHttp.cut(error.toString()));
         } catch (ParseException e) {
-            throw OidcHttp.unavailable(response.url() + ": a JSON object is expected, status " + response.status());
+            throw http.unavailable(response.url() + ": a JSON object is expected, status " + response.status());
         }
     }
 
@@ -228,7 +225,7 @@ public final class OidcProvider {
         if (known == null || age >= METADATA_KEPT.toNanos()) {
             String url = config.issuer().replaceFirst("/$", "") + "/.well-known/openid-configuration";
             try {
-                known = OidcMetadata.parse(url, config.issuer(), http.get(url).requireOk());
+                known = OidcMetadata.parse(http, url, config.issuer());
                 metadata = known;
                 failure = null;
             } catch (OipException e) {
@@ -263,102 +260,36 @@ public final class OidcProvider {
         private static final String BASIC = "client_secret_basic";
 
         /**
-         * Reads the metadata.
+         * Fetches the metadata.
          *
-         * @param url from which they come, for messages
          * @param issuer the expected one
          * @throws dev.isthmus.oip.OipException UNAVAILABLE if they are not those of this issuer
          */
-        static OidcMetadata parse(String url, String issuer, String json) {
+        static OidcMetadata parse(IssuerHttp http, String url, String issuer) {
             Map<String, Object> document;
             try {
-                document = JSONObjectUtils.parse(json);
+                document = JSONObjectUtils.parse(http.get(url).requireOk());
             } catch (ParseException e) {
-                throw OidcHttp.unavailable(url + ": a JSON object is expected");
+                throw http.unavailable(url + ": a JSON object is expected");
             }
             if (!issuer.equals(document.get("issuer"))) {
-                throw OidcHttp.unavailable(
+                throw http.unavailable(
                         url + ": the issuer '" + issuer + "' is expected, got '" + document.get("issuer") + "'");
             }
             return new OidcMetadata(
-                    url(document, "authorization_endpoint", url),
-                    url(document, "token_endpoint", url),
-                    url(document, "jwks_uri", url),
+                    url(http, document, "authorization_endpoint", url),
+                    url(http, document, "token_endpoint", url),
+                    url(http, document, "jwks_uri", url),
                     !(document.get("token_endpoint_auth_methods_supported") instanceof List<?> methods)
                             || methods.contains(BASIC));
         }
 
-        private static String url(Map<String, Object> document, String member, String source) {
+        private static String url(IssuerHttp http, Map<String, Object> document, String member, String source) {
             if (document.get(member) instanceof String url && WebUrl.isSecure(url)) {
                 return url;
             }
-            throw OidcHttp.unavailable(source + ": " + member
-                    + ": an https URL, or http on loopback, is expected, got '" + document.get(member) + "'");
-        }
-    }
-
-    /**
-     * Requests to a provider of OpenID Connect. They block, at most for {@link #TIMEOUT}.
-     *
-     * @param ca file with the trusted authorities; null for those of the Java runtime
-     */
-    record OidcHttp(@Nullable Path ca) {
-        private static final Duration TIMEOUT = Duration.ofSeconds(5);
-        private static final long MAX_SIZE = 1 << 20;
-        private static final int OK = 200;
-        private static final int MAX_TEXT = 500;
-
-        /** A response, whatever its status. */
-        record OidcResponse(String url, int status, String body) {
-            boolean isOk() {
-                return status == OK;
-            }
-
-            /** The body, if the status is 200. */
-            String requireOk() {
-                if (!isOk()) {
-                    throw unavailable(url + ": status 200 is expected, got " + status);
-                }
-                return body;
-            }
-        }
-
-        OidcResponse get(String url) {
-            return send(HttpRequest.newBuilder(URI.create(url)));
-        }
-
-        OidcResponse send(HttpRequest.Builder builder) {
-            HttpRequest request = builder.timeout(TIMEOUT)
-                    .header("accept", "application/json")
-                    .build();
-            String url = request.uri().toString();
-            try (HttpClient client = client()) {
-                HttpResponse<byte[]> response = LimitedExchange.send(
-                        client, request, HttpResponse.BodyHandlers.ofByteArray(), MAX_SIZE, TIMEOUT);
-                return new OidcResponse(
-                        url, response.statusCode(), new String(response.body(), StandardCharsets.UTF_8));
-            } catch (TlsFileException e) {
-                throw unavailable("admin.oidc.ca: " + e.getMessage());
-            } catch (IOException e) {
-                throw unavailable(url + ": " + FailureReason.of(e));
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw unavailable("the gateway is ending");
-            }
-        }
-
-        private HttpClient client() throws TlsFileException {
-            return LimitedExchange.client(ca == null ? null : TlsFiles.trusting(ca), TIMEOUT)
-                    .build();
-        }
-
-        static OipException unavailable(String why) {
-            return new OipException(ErrorCode.UNAVAILABLE, "the provider of OpenID Connect: " + cut(why));
-        }
-
-        /** The start of a text that the provider may have written. */
-        static String cut(String text) {
-            return text.length() > MAX_TEXT ? text.substring(0, MAX_TEXT) + "..." : text;
+            throw http.unavailable(source + ": " + member + ": an https URL, or http on loopback, is expected, got '"
+                    + document.get(member) + "'");
         }
     }
 }

@@ -15,7 +15,6 @@ import com.nimbusds.jose.jwk.KeyUse;
 import com.nimbusds.jose.jwk.OctetKeyPair;
 import com.nimbusds.jose.jwk.RSAKey;
 import com.nimbusds.jose.util.Base64URL;
-import dev.isthmus.gateway.settings.AuthenticationConfig.JwtAlgorithm;
 import dev.isthmus.gateway.settings.ConfigException;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
@@ -24,6 +23,7 @@ import java.security.Signature;
 import java.security.spec.X509EncodedKeySpec;
 import java.text.ParseException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
@@ -33,6 +33,7 @@ import org.jspecify.annotations.Nullable;
 /** The public keys of an issuer that the gateway can use. Immutable. */
 final class SigningKeys {
     private static final int MIN_RSA_BITS = 2048;
+    private static final Set<Curve> CURVES = Set.of(Curve.P_256, Curve.P_384, Curve.P_521);
     /** How many keys are tried for a token that names none. */
     private static final int MAX_TRIED = 4;
 
@@ -43,7 +44,7 @@ final class SigningKeys {
      *
      * @param id null if it has none
      */
-    record SigningKey(@Nullable String id, JwtAlgorithm algorithm, JWSVerifier verifier) {}
+    record SigningKey(@Nullable String id, Set<JWSAlgorithm> algorithms, JWSVerifier verifier) {}
 
     private SigningKeys(List<SigningKey> keys) {
         this.keys = List.copyOf(keys);
@@ -71,7 +72,7 @@ final class SigningKeys {
             throw new ConfigException(
                     List.of(
                             source
-                                    + ": no usable key: RSA of at least 2048 bits, EC P-256 or OKP Ed25519, for signatures, is expected"));
+                                    + ": no usable key: RSA of at least 2048 bits, EC P-256, P-384 or P-521, or OKP Ed25519, for signatures, is expected"));
         }
         return new SigningKeys(usable);
     }
@@ -80,29 +81,27 @@ final class SigningKeys {
         if (key.getKeyUse() != null && !key.getKeyUse().equals(KeyUse.SIGNATURE)) {
             return null;
         }
-        return switch (key) {
-            case RSAKey rsa
-            when rsa.size() >= MIN_RSA_BITS && fits(key, JWSAlgorithm.RS256) ->
-                new SigningKey(key.getKeyID(), JwtAlgorithm.RS256, new RSASSAVerifier(rsa.toRSAPublicKey()));
-            case ECKey ec
-            when Curve.P_256.equals(ec.getCurve()) && fits(key, JWSAlgorithm.ES256) ->
-                new SigningKey(key.getKeyID(), JwtAlgorithm.ES256, new ECDSAVerifier(ec.toECPublicKey()));
-            case OctetKeyPair okp
-            when Curve.Ed25519.equals(okp.getCurve()) && fits(key, JWSAlgorithm.EdDSA) ->
-                new SigningKey(key.getKeyID(), JwtAlgorithm.EDDSA, new Ed25519Verifier(okp.getDecodedX()));
+        JWSVerifier verifier = switch (key) {
+            case RSAKey rsa when rsa.size() >= MIN_RSA_BITS -> new RSASSAVerifier(rsa.toRSAPublicKey());
+            case ECKey ec when CURVES.contains(ec.getCurve()) -> new ECDSAVerifier(ec.toECPublicKey());
+            case OctetKeyPair okp when Curve.Ed25519.equals(okp.getCurve()) -> new Ed25519Verifier(okp.getDecodedX());
             default -> null;
         };
-    }
-
-    private static boolean fits(JWK key, JWSAlgorithm algorithm) {
-        return key.getAlgorithm() == null || key.getAlgorithm().equals(algorithm);
+        if (verifier == null) {
+            return null;
+        }
+        Set<JWSAlgorithm> algorithms = new HashSet<>(verifier.supportedJWSAlgorithms());
+        if (key.getAlgorithm() != null) {
+            algorithms.removeIf(each -> !each.equals(key.getAlgorithm()));
+        }
+        return algorithms.isEmpty() ? null : new SigningKey(key.getKeyID(), Set.copyOf(algorithms), verifier);
     }
 
     /** The keys that may have signed a token with this key id; null if it has none. */
-    List<SigningKey> candidates(@Nullable String id, JwtAlgorithm algorithm) {
+    List<SigningKey> candidates(@Nullable String id, JWSAlgorithm algorithm) {
         List<SigningKey> found = new ArrayList<>(1);
         for (SigningKey key : keys) {
-            if (key.algorithm() == algorithm
+            if (key.algorithms().contains(algorithm)
                     && (id == null || Objects.equals(key.id(), id))
                     && found.size() < MAX_TRIED) {
                 found.add(key);

@@ -3,11 +3,11 @@ package dev.isthmus.gateway.identity;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.nimbusds.jose.JWSAlgorithm;
 import com.sun.net.httpserver.HttpServer;
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
 import dev.isthmus.gateway.identity.Authenticator.FetchedKeys;
-import dev.isthmus.gateway.settings.AuthenticationConfig.JwtAlgorithm;
 import dev.isthmus.gateway.settings.TestAuthority;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -99,7 +99,7 @@ class FetchedKeysTest {
 
     private static boolean has(FetchedKeys keys, String id) {
         SigningKeys current = keys.current();
-        return current != null && !current.candidates(id, JwtAlgorithm.RS256).isEmpty();
+        return current != null && !current.candidates(id, JWSAlgorithm.RS256).isEmpty();
     }
 
     @Test

@@ -8,12 +8,15 @@ import com.nimbusds.jose.JWSHeader;
 import com.nimbusds.jose.util.Base64URL;
 import com.nimbusds.jwt.JWTClaimsSet;
 import dev.isthmus.gateway.call.Principal;
+import dev.isthmus.gateway.identity.JwtVerifier.SigningKeySource;
+import dev.isthmus.gateway.identity.JwtVerifier.TokenIssuer;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtAlgorithm;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.TestConfigs;
 import java.net.InetSocketAddress;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Date;
 import java.util.List;
 import java.util.Map;
@@ -48,22 +51,20 @@ class JwtVerifierTest {
         }
     }
 
-    private JwtVerifier verifier(JwtConfig config) {
-        return new JwtVerifier(
-                config,
-                new SigningKeySource() {
-                    @Override
-                    public @Nullable SigningKeys current() {
-                        return keys;
-                    }
+    private JwtVerifier verifier(JwtConfig config, TokenIssuer... others) {
+        List<TokenIssuer> issuers = new ArrayList<>(List.of(others));
+        issuers.add(new TokenIssuer(config, new SigningKeySource() {
+            @Override
+            public @Nullable SigningKeys current() {
+                return keys;
+            }
 
-                    @Override
-                    public boolean refreshes() {
-                        return refreshing;
-                    }
-                },
-                () -> Instant.ofEpochMilli(now.get()),
-                nanos::get);
+            @Override
+            public boolean refreshes() {
+                return refreshing;
+            }
+        }));
+        return new JwtVerifier(issuers, () -> Instant.ofEpochMilli(now.get()), nanos::get);
     }
 
     private Principal verify(String token) throws CredentialException {
@@ -86,6 +87,54 @@ class JwtVerifierTest {
         assertThat(verify(ISSUER.token(claims())).name()).isEqualTo("alice");
         assertThat(verify(ISSUER.es256(claims())).name()).isEqualTo("alice");
         assertThat(verify(ISSUER.eddsa(claims())).name()).isEqualTo("alice");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"RS384", "RS512", "PS256", "PS384", "PS512", "ES384", "ES512"})
+    void furtherAlgorithm_isAcceptedIfAllowed(String name) throws Exception {
+        String token = ISSUER.signed(JWSAlgorithm.parse(name), claims());
+        expect(CredentialFailure.ALGORITHM, token);
+        verifier = verifier(TestConfigs.with(CONFIG, Map.of("algorithms", Set.of(JwtAlgorithm.valueOf(name)))));
+        assertThat(verify(token).name()).isEqualTo("alice");
+        expect(CredentialFailure.SIGNATURE, STRANGER.signed(JWSAlgorithm.parse(name), claims()));
+        expect(CredentialFailure.ALGORITHM, ISSUER.token(claims()));
+    }
+
+    @Test
+    void keyForOneAlgorithm_verifiesNoOther() throws Exception {
+        verifier = verifier(TestConfigs.with(CONFIG, Map.of("algorithms", Set.of(JwtAlgorithm.values()))));
+        keys = SigningKeys.parse("keys", ISSUER.keys().replace("\"kty\":\"RSA\"", "\"kty\":\"RSA\",\"alg\":\"PS512\""));
+        assertThat(verify(ISSUER.signed(JWSAlgorithm.PS512, claims())).name()).isEqualTo("alice");
+        expect(CredentialFailure.UNKNOWN_SIGNING_KEY, ISSUER.token(claims()));
+    }
+
+    @Test
+    void issuerThatATokenNames_isTheOneThatVerifiesIt() throws Exception {
+        JwtConfig other = TestConfigs.with(
+                CONFIG,
+                Map.of("issuer", "https://other.example", "audiences", List.of("theirs"), "nameClaim", "email"));
+        SigningKeys theirs = read(STRANGER);
+        verifier = verifier(CONFIG, new TokenIssuer(other, () -> theirs));
+        JWTClaimsSet.Builder claims = TestIssuer.claims("bob")
+                .issuer(other.issuer())
+                .audience("theirs")
+                .claim("email", "bob@other.example");
+        String token = STRANGER.token(claims.build());
+        assertThat(verify(token).name()).isEqualTo("bob@other.example");
+        assertThat(verify(ISSUER.token(claims())).name()).isEqualTo("alice");
+        // Neither by the keys of the other one, nor for its audience.
+        expect(CredentialFailure.SIGNATURE, ISSUER.token(claims.build()));
+        expect(CredentialFailure.SIGNATURE, STRANGER.token(claims()));
+        expect(
+                CredentialFailure.AUDIENCE,
+                STRANGER.token(claims.audience(TestIssuer.AUDIENCE).build()));
+        // One whose keys are unknown does not concern the other.
+        keys = null;
+        expect(CredentialFailure.KEYS_UNAVAILABLE, ISSUER.token(claims()));
+        expect(
+                CredentialFailure.ISSUER,
+                ISSUER.token(TestIssuer.claims("a").issuer("third").build()));
+        assertThat(verify(token).name()).isEqualTo("bob@other.example");
     }
 
     @Test
@@ -120,9 +169,11 @@ class JwtVerifierTest {
     }
 
     @Test
-    void deeplyNestedHeader_isRefused() {
+    void deeplyNestedToken_isRefused() {
         String json = "{\"alg\":\"RS256\",\"a\":" + "[".repeat(9000) + "]".repeat(9000) + "}";
-        assertThatThrownBy(() -> verify(Base64URL.encode(json) + ".e30.e30")).isInstanceOf(CredentialException.class);
+        expect(CredentialFailure.MALFORMED, Base64URL.encode(json) + ".e30.e30");
+        String[] parts = ISSUER.token(claims()).split("\\.", -1);
+        expect(CredentialFailure.MALFORMED, parts[0] + "." + Base64URL.encode(json) + "." + parts[2]);
     }
 
     @Test

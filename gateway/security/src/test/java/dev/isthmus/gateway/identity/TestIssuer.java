@@ -34,6 +34,8 @@ public final class TestIssuer {
 
     public final RSAKey rsa;
     public final ECKey ec;
+    private final ECKey p384;
+    private final ECKey p521;
     private final KeyPair ed;
     private final OctetKeyPair edPublic;
 
@@ -42,6 +44,8 @@ public final class TestIssuer {
         try {
             rsa = new RSAKeyGenerator(2048).keyID("rsa" + suffix).generate();
             ec = new ECKeyGenerator(Curve.P_256).keyID("ec" + suffix).generate();
+            p384 = new ECKeyGenerator(Curve.P_384).keyID("p384" + suffix).generate();
+            p521 = new ECKeyGenerator(Curve.P_521).keyID("p521" + suffix).generate();
             ed = KeyPairGenerator.getInstance("Ed25519").generateKeyPair();
             byte[] encoded = ed.getPublic().getEncoded();
             edPublic = new OctetKeyPair.Builder(
@@ -55,7 +59,9 @@ public final class TestIssuer {
 
     /** Its public keys. */
     public String keys() {
-        return new JWKSet(List.<JWK>of(rsa.toPublicJWK(), ec.toPublicJWK(), edPublic)).toString();
+        return new JWKSet(List.<JWK>of(
+                        rsa.toPublicJWK(), ec.toPublicJWK(), p384.toPublicJWK(), p521.toPublicJWK(), edPublic))
+                .toString();
     }
 
     /** The claims of a valid token. */
@@ -84,9 +90,17 @@ public final class TestIssuer {
     }
 
     String es256(JWTClaimsSet claims) throws JOSEException {
+        return signed(JWSAlgorithm.ES256, claims);
+    }
+
+    /** Signed with any algorithm of RSA and EC keys. */
+    String signed(JWSAlgorithm algorithm, JWTClaimsSet claims) throws JOSEException {
+        JWK key = algorithm.equals(JWSAlgorithm.ES256)
+                ? ec
+                : algorithm.equals(JWSAlgorithm.ES384) ? p384 : algorithm.equals(JWSAlgorithm.ES512) ? p521 : rsa;
         SignedJWT jwt = new SignedJWT(
-                new JWSHeader.Builder(JWSAlgorithm.ES256).keyID(ec.getKeyID()).build(), claims);
-        jwt.sign(new ECDSASigner(ec));
+                new JWSHeader.Builder(algorithm).keyID(key.getKeyID()).build(), claims);
+        jwt.sign(key instanceof ECKey curve ? new ECDSASigner(curve) : new RSASSASigner(rsa));
         return jwt.serialize();
     }
 

@@ -11,7 +11,13 @@ import org.jspecify.annotations.Nullable;
         + "key, token, client certificate; a credential that is sent but not valid is always refused.")
 public record AuthenticationConfig(
         @Nullable ApiKeyConfig apiKeys,
-        @Nullable JwtConfig jwt,
+
+        @Doc("JSON Web Tokens (RFC 7519), as 'Authorization: Bearer', of one issuer or a list of them: a token's 'iss' "
+                + "says which one it is verified by.")
+        @OrSingle
+        @NotEmpty
+        List<JwtConfig> jwt,
+
         @Nullable CertificateConfig clientCertificates,
 
         @Doc("Whether liveness and readiness of the server need a credential: open or authenticated.") @Default("open")
@@ -31,9 +37,10 @@ public record AuthenticationConfig(
     public void check(SectionCheck check) {
         if (check.valid()) {
             check.expect(
-                    apiKeys != null || jwt != null || clientCertificates != null,
+                    apiKeys != null || !jwt.isEmpty() || clientCertificates != null,
                     "'api_keys', 'jwt' or 'client_certificates' is expected");
         }
+        check.unique("jwt", jwt.stream().map(JwtConfig::issuer).toList(), "jwt: issuer");
     }
 
     /** API keys. */
@@ -61,10 +68,11 @@ public record AuthenticationConfig(
         }
     }
 
-    /** JSON Web Tokens. */
-    @Doc("JSON Web Tokens (RFC 7519), as 'Authorization: Bearer'.")
+    /** The tokens of one issuer. */
+    @Doc("An issuer of tokens.")
     public record JwtConfig(
-            @Doc("The expected issuer ('iss').") @Required String issuer,
+            @Doc("The issuer, as the tokens name it ('iss').") @Required
+            String issuer,
 
             @Doc("Accepted audiences; the token's 'aud' has one of them.") @Required @NotEmpty
             List<String> audiences,
@@ -156,7 +164,14 @@ public record AuthenticationConfig(
     /** The signature algorithms of tokens (RFC 7518, 3.1; RFC 8037). */
     public enum JwtAlgorithm {
         RS256,
+        RS384,
+        RS512,
+        PS256,
+        PS384,
+        PS512,
         ES256,
+        ES384,
+        ES512,
         EDDSA
     }
 

@@ -162,7 +162,7 @@ public final class ConfigSchema {
                 if (items.notEmpty()) {
                     schema.put("minItems", 1);
                 }
-                yield schema;
+                yield items.orSingle() ? Map.of("anyOf", List.of(of(items.item()), schema)) : schema;
             }
             case Names names -> names(names);
             case AddedSettings settings -> Map.of("type", List.of("object", "null"));

@@ -209,6 +209,9 @@ final class SectionReader {
                 yield index < 0 ? null : choice.constants().get(index);
             }
             case Section section -> read(section.type(), inFull(section, node), what);
+            case Items items
+            when items.orSingle() && node instanceof MappingNode ->
+                items.whole().apply(List.of(read(((Section) items.item()).type(), node, what)));
             case Items items -> {
                 List<Object> values = yaml.list(
                         node, what, items.notEmpty(), each -> value(items.item(), each, parent, singular(name)));

@@ -66,12 +66,14 @@ sealed interface ValueShape {
     /**
      * A list.
      *
+     * @param orSingle whether one section stands for a list of it
      * @param whole converts the items to the component's value
      * @param parts converts the value to items, in a deterministic order
      */
     record Items(
             ValueShape item,
             boolean notEmpty,
+            boolean orSingle,
             Function<List<Object>, Object> whole,
             Function<Object, List<Object>> parts)
             implements ValueShape {

@@ -139,7 +139,7 @@ final class ValueShapes {
         } else if (plain == OriginPattern.class) {
             return ORIGIN;
         } else if (plain == HeaderAllowList.class) {
-            return new Items(HEADER_PATTERN, false, ValueShapes::headerNames, ValueShapes::headerNames);
+            return new Items(HEADER_PATTERN, false, false, ValueShapes::headerNames, ValueShapes::headerNames);
         } else if (plain == LayerSettings.class) {
             return new AddedSettings();
         } else if (plain.isEnum()) {
@@ -177,6 +177,7 @@ final class ValueShapes {
         return new Items(
                 of(of[0], marks),
                 marks.isAnnotationPresent(NotEmpty.class),
+                marks.isAnnotationPresent(OrSingle.class),
                 items -> set ? Set.copyOf(items) : List.copyOf(items),
                 value -> List.copyOf(set ? new TreeSet<>((Set<?>) value) : (List<?>) value));
     }

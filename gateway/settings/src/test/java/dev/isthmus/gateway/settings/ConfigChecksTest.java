@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,6 +35,7 @@ class ConfigChecksTest {
                 + "}}, " + LOCAL + "}";
     }
 
+    private static final String ISSUER = "{issuer: i, audiences: [a], jwks_url: 'https://a/'}";
     private static final String LOCAL = "local: {embedded_models: true}, default_upstream: local";
 
     private static List<String> problems(String yaml) {
@@ -64,6 +66,14 @@ class ConfigChecksTest {
                         jwt(", jwks_url: 'http://example.com/keys'"), "an https URL, or http on loopback, is expected"),
                 arguments(jwt(", jwks_url: 'https://a:b@example.com/'"), "an https URL"),
                 arguments(jwt(", jwks_url: 'https://a/', jwks_ca: none"), "jwt: jwks_ca: ./none does not exist"),
+                arguments(
+                        "{authentication: {jwt: [" + ISSUER + ", " + ISSUER + "]}, " + LOCAL + "}",
+                        "f.yaml:1:78: authentication: jwt: issuer: i is given twice"),
+                arguments("{authentication: {jwt: []}, " + LOCAL + "}", "jwt: at least one entry is expected"),
+                arguments("{authentication: {jwt: i}, " + LOCAL + "}", "jwt: a list is expected, got 'i'"),
+                arguments(
+                        "{authentication: {jwt: [" + ISSUER + ", {issuer: j}]}, " + LOCAL + "}",
+                        "jwt: 'audiences' is missing"),
                 arguments(jwt(", jwks_url: 'http://127.0.0.1/', jwks_ca: none"), "jwks_ca: an https URL in 'jwks_url'"),
                 arguments(rule("who: {names: [a]}"), "who: without 'authentication' no caller has a name"),
                 arguments(rule("who: {listeners: ['127.0.0.1:80']}"), "no listener is '127.0.0.1:80'"),
@@ -72,6 +82,21 @@ class ConfigChecksTest {
                         "{authentication: {client_certificates: {}}, models: {m: {upstream: local, sticky: {header: "
                                 + "x-isthmus-principal}}}, " + LOCAL + "}",
                         "model 'm': header 'x-isthmus-principal' is set by the gateway"));
+    }
+
+    @Test
+    void issuers_areAListOrOne() throws Exception {
+        for (String issuers : List.of(
+                ISSUER,
+                "[" + ISSUER + "]",
+                "[" + ISSUER + ", {issuer: j, audiences: [b], algorithms: "
+                        + "[ps256, es512], jwks_url: 'https://b/'}]")) {
+            GatewayConfig config = ConfigLoader.parse(
+                    "f.yaml", "{authentication: {jwt: " + issuers + "}, " + LOCAL + "}", Path.of("."));
+            assertThat(Objects.requireNonNull(config.authentication()).jwt())
+                    .extracting(JwtConfig::issuer)
+                    .startsWith("i");
+        }
     }
 
     private static String jwt(String keys) {

@@ -68,7 +68,7 @@ final class ConfigReference {
         return switch (shape) {
             case Scalar scalar -> scalar.expectation();
             case Choice choice -> String.join(", ", choice.names());
-            case Items items -> "a list of: " + takes(items.item());
+            case Items items -> (items.orSingle() ? "a section, or " : "") + "a list of: " + takes(items.item());
             case Names names -> "by name: " + takes(names.value());
             case AddedSettings settings -> "a section";
             case Section section -> section.shortForm() == null ? "a section" : "a text, or a section";

@@ -49,33 +49,32 @@ public record CallerAccess(
     /** Identifies callers; null if they are not identified. */
     @Nullable
     Layer authentication() {
-        return authenticator == null ? null : new Authentication(authenticator, openListeners);
+        return authenticator == null
+                ? null
+                : new Authentication(
+                        authenticator,
+                        openListeners,
+                        openHealth(),
+                        authenticator.config().forward().principalHeader());
     }
 
     /** Judges calls. */
     Layer authorization() {
-        boolean openHealth = authenticator == null || authenticator.config().health() == HealthProbes.OPEN;
-        return new Authorization(policy, metrics, openHealth);
+        return new Authorization(policy, metrics, openHealth());
+    }
+
+    /** Whether probes of the server are not judged. */
+    private boolean openHealth() {
+        return authenticator == null || authenticator.config().health() == HealthProbes.OPEN;
     }
 
     /**
      * The layer that identifies the caller, once for each request and again for each message of a stream, and tells upstream
      * servers who it is.
      */
-    private static final class Authentication implements Layer {
-        private final Authenticator authenticator;
-        private final Set<String> openListeners;
-        private final boolean openHealth;
-        private final String principalHeader;
-
-        /** @param openListeners listeners whose requests need no credential */
-        Authentication(Authenticator authenticator, Set<String> openListeners) {
-            this.authenticator = authenticator;
-            this.openListeners = Set.copyOf(openListeners);
-            this.openHealth = authenticator.config().health() == HealthProbes.OPEN;
-            this.principalHeader = authenticator.config().forward().principalHeader();
-        }
-
+    private record Authentication(
+            Authenticator authenticator, Set<String> openListeners, boolean openHealth, String principalHeader)
+            implements Layer {
         @Override
         public String name() {
             return "authentication";
@@ -149,21 +148,7 @@ public record CallerAccess(
     }
 
     /** The layer that refuses what the caller may not do, by the parsed operation: the same for both protocols. */
-    private static final class Authorization implements Layer {
-        private final AccessPolicy policy;
-        private final AccessMetrics metrics;
-        private final boolean openHealth;
-
-        /**
-         * @param metrics counts refusals
-         * @param openHealth whether probes of the server are not judged
-         */
-        Authorization(AccessPolicy policy, AccessMetrics metrics, boolean openHealth) {
-            this.policy = policy;
-            this.metrics = metrics;
-            this.openHealth = openHealth;
-        }
-
+    private record Authorization(AccessPolicy policy, AccessMetrics metrics, boolean openHealth) implements Layer {
         @Override
         public String name() {
             return "authorization";

@@ -42,7 +42,7 @@ public final class AccessPolicy {
      * By listener. Weak keys are compared by identity: one object stands for all requests with the same credential, and
      * its hash would be computed from all of its claims.
      */
-    private final Cache<Principal, Map<String, CallerGrants>> callers = Caffeine.newBuilder()
+    private final Cache<Principal, Map<String, Map<Permission, ModelGrants>>> callers = Caffeine.newBuilder()
             .weakKeys()
             .maximumSize(MAX_CALLERS)
             .expireAfterAccess(IDLE)
@@ -76,7 +76,7 @@ public final class AccessPolicy {
     }
 
     /** {@code grants} are equal by identity. */
-    private record DecisionKey(CallerGrants grants, Permission permission, String model, String version) {}
+    private record DecisionKey(ModelGrants grants, String model, String version) {}
 
     /** Whether everything about models may be shown to every caller. */
     public boolean showsAllModels() {
@@ -93,16 +93,13 @@ public final class AccessPolicy {
         if (rules == null) {
             return ofListener(listener, permission);
         }
-        CallerGrants grants = grants(principal, listener);
-        AccessRule rule = grants.direct(permission, model);
-        if (rule != null) {
-            return allowedBy(rule);
-        }
-        return grants.searches(permission)
-                ? Objects.requireNonNull(decisions.get(
-                        new DecisionKey(grants, permission, model.name(), model.version()),
-                        key -> allowedBy(grants.search(permission, model))))
-                : AccessDecision.REFUSED;
+        ModelGrants grants = grants(principal, listener, permission);
+        AccessRule rule = grants.direct(model);
+        return rule != null || !grants.searches()
+                ? allowedBy(rule)
+                : Objects.requireNonNull(decisions.get(
+                        new DecisionKey(grants, model.name(), model.version()),
+                        key -> allowedBy(grants.search(model))));
     }
 
     /**
@@ -125,15 +122,15 @@ public final class AccessPolicy {
         if (rules == null) {
             return ofListener(listener, permission);
         }
-        CallerGrants grants = grants(principal, listener);
-        return allowedBy(permission.management() ? grants.everything(permission) : grants.anything(permission));
+        ModelGrants grants = grants(principal, listener, permission);
+        return allowedBy(permission.management() ? grants.everything : grants.anything);
     }
 
     /** The decision about a request whose model is not known yet: refused only if no model would be allowed. */
     public AccessDecision onSomething(CallContext call, Permission permission) {
         return rules == null
                 ? ofListener(call.listener(), permission)
-                : allowedBy(grants(call.principal(), call.listener()).anything(permission));
+                : allowedBy(grants(call.principal(), call.listener(), permission).anything);
     }
 
     private AccessDecision ofListener(String listener, Permission permission) {
@@ -146,14 +143,14 @@ public final class AccessPolicy {
         return rule == null ? AccessDecision.REFUSED : new AccessDecision(true, rule.name());
     }
 
-    private CallerGrants grants(Principal principal, String listener) {
-        Map<String, CallerGrants> known =
-                Objects.requireNonNull(callers.get(principal, each -> new ConcurrentHashMap<>()));
-        return known.computeIfAbsent(
-                perListener ? listener : "",
-                each -> new CallerGrants(Objects.requireNonNull(rules).stream()
-                        .filter(rule -> applies(rule.who(), principal, listener))
-                        .toList()));
+    private ModelGrants grants(Principal principal, String listener, Permission permission) {
+        return Objects.requireNonNull(callers.get(principal, each -> new ConcurrentHashMap<>()))
+                .computeIfAbsent(
+                        perListener ? listener : "",
+                        each -> ModelGrants.of(Objects.requireNonNull(rules).stream()
+                                .filter(rule -> applies(rule.who(), principal, listener))
+                                .toList()))
+                .getOrDefault(permission, ModelGrants.NONE);
     }
 
     private static boolean applies(AccessConfig.Callers who, Principal principal, String listener) {
@@ -171,71 +168,25 @@ public final class AccessPolicy {
         return principal.claims().getOrDefault(claim, Set.of()).contains(value);
     }
 
-    /** What the rules allow one caller on one listener. Immutable after construction. */
-    static final class CallerGrants {
-        private final Map<Permission, ModelGrants> permissions = new EnumMap<>(Permission.class);
+    /** What the rules of one permission allow one caller on one listener. Immutable after construction. */
+    private static final class ModelGrants {
+        private static final ModelGrants NONE = new ModelGrants();
+
+        /** The first rule for all models and versions. */
+        private @Nullable AccessRule everything;
+        /** The first rule for some model. */
+        private @Nullable AccessRule anything;
+
+        private final List<AccessRule> anyModel = new ArrayList<>();
+        private final Map<String, List<AccessRule>> names = new HashMap<>();
+        private final List<PatternGrant> patterns = new ArrayList<>();
 
         /** A rule for names that match. */
         private record PatternGrant(ModelPattern pattern, AccessRule rule) {}
 
-        /** The rules of one permission. */
-        private static final class ModelGrants {
-            /** The first rule for all models and versions. */
-            private @Nullable AccessRule everything;
-
-            private @Nullable AccessRule first;
-            private final List<AccessRule> anyModel = new ArrayList<>();
-            private final Map<String, List<AccessRule>> names = new HashMap<>();
-            private final List<PatternGrant> patterns = new ArrayList<>();
-
-            void add(AccessRule rule) {
-                first = first == null ? rule : first;
-                if (rule.models().isEmpty() && rule.versions().isEmpty()) {
-                    everything = everything == null ? rule : everything;
-                } else if (rule.models().isEmpty()) {
-                    anyModel.add(rule);
-                }
-                for (String model : rule.models()) {
-                    if (ModelPattern.is(model)) {
-                        patterns.add(new PatternGrant(new ModelPattern(model), rule));
-                    } else {
-                        names.computeIfAbsent(model, name -> new ArrayList<>()).add(rule);
-                    }
-                }
-            }
-
-            @Nullable
-            AccessRule forModel(ModelRef model) {
-                AccessRule named = ofVersion(names.getOrDefault(model.name(), List.of()), model);
-                return named == null ? ofVersion(anyModel, model) : named;
-            }
-
-            @Nullable
-            AccessRule byPattern(ModelRef model) {
-                for (PatternGrant each : patterns) {
-                    if (each.pattern().matches(model.name()) && coversVersion(each.rule(), model)) {
-                        return each.rule();
-                    }
-                }
-                return null;
-            }
-
-            private static @Nullable AccessRule ofVersion(List<AccessRule> rules, ModelRef model) {
-                for (AccessRule rule : rules) {
-                    if (coversVersion(rule, model)) {
-                        return rule;
-                    }
-                }
-                return null;
-            }
-
-            private static boolean coversVersion(AccessRule rule, ModelRef model) {
-                return rule.versions().isEmpty() || rule.versions().contains(model.version());
-            }
-        }
-
         /** @param rules those that apply to the caller */
-        CallerGrants(List<AccessRule> rules) {
+        static Map<Permission, ModelGrants> of(List<AccessRule> rules) {
+            Map<Permission, ModelGrants> permissions = new EnumMap<>(Permission.class);
             for (AccessRule rule : rules) {
                 for (Permission permission : rule.may()) {
                     permissions
@@ -243,43 +194,60 @@ public final class AccessPolicy {
                             .add(rule);
                 }
             }
+            return permissions;
         }
 
-        /** Whether the models of a permission include patterns, which are searched one after the other. */
-        boolean searches(Permission permission) {
-            ModelGrants grants = permissions.get(permission);
-            return grants != null && grants.everything == null && !grants.patterns.isEmpty();
+        private void add(AccessRule rule) {
+            anything = anything == null ? rule : anything;
+            if (rule.models().isEmpty() && rule.versions().isEmpty()) {
+                everything = everything == null ? rule : everything;
+            } else if (rule.models().isEmpty()) {
+                anyModel.add(rule);
+            }
+            for (String model : rule.models()) {
+                if (ModelPattern.is(model)) {
+                    patterns.add(new PatternGrant(new ModelPattern(model), rule));
+                } else {
+                    names.computeIfAbsent(model, name -> new ArrayList<>()).add(rule);
+                }
+            }
+        }
+
+        /** Whether there are patterns, which are searched one after the other. */
+        boolean searches() {
+            return everything == null && !patterns.isEmpty();
         }
 
         /** The rule that allows an operation on a model without a search; null if there is none. */
         @Nullable
-        AccessRule direct(Permission permission, ModelRef model) {
-            ModelGrants grants = permissions.get(permission);
-            if (grants == null) {
-                return null;
-            }
-            return grants.everything == null ? grants.forModel(model) : grants.everything;
+        AccessRule direct(ModelRef model) {
+            AccessRule named =
+                    everything == null ? ofVersion(names.getOrDefault(model.name(), List.of()), model) : everything;
+            return named == null ? ofVersion(anyModel, model) : named;
         }
 
         /** The rule with a pattern that allows an operation on a model; null if there is none. */
         @Nullable
-        AccessRule search(Permission permission, ModelRef model) {
-            ModelGrants grants = permissions.get(permission);
-            return grants == null ? null : grants.byPattern(model);
+        AccessRule search(ModelRef model) {
+            for (PatternGrant each : patterns) {
+                if (each.pattern().matches(model.name()) && coversVersion(each.rule(), model)) {
+                    return each.rule();
+                }
+            }
+            return null;
         }
 
-        /** The rule that allows an operation on some model; null if there is none. */
-        @Nullable
-        AccessRule anything(Permission permission) {
-            ModelGrants grants = permissions.get(permission);
-            return grants == null ? null : grants.first;
+        private static @Nullable AccessRule ofVersion(List<AccessRule> rules, ModelRef model) {
+            for (AccessRule rule : rules) {
+                if (coversVersion(rule, model)) {
+                    return rule;
+                }
+            }
+            return null;
         }
 
-        /** The rule that allows an operation on all models; null if there is none. */
-        @Nullable
-        AccessRule everything(Permission permission) {
-            ModelGrants grants = permissions.get(permission);
-            return grants == null ? null : grants.everything;
+        private static boolean coversVersion(AccessRule rule, ModelRef model) {
+            return rule.versions().isEmpty() || rule.versions().contains(model.version());
         }
     }
 }

@@ -37,6 +37,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import javax.naming.InvalidNameException;
 import javax.naming.ldap.LdapName;
 import javax.naming.ldap.Rdn;
@@ -57,7 +58,6 @@ public final class Authenticator implements AutoCloseable {
     private final AuthenticationConfig config;
     private final AccessMetrics metrics;
     private final ScheduledExecutorService worker;
-    private final @Nullable String keyHeader;
     private final @Nullable ReloadedFile<ApiKeys> keys;
     private final @Nullable JwtVerifier tokens;
     private final @Nullable CertificateCallers certificates;
@@ -79,7 +79,6 @@ public final class Authenticator implements AutoCloseable {
         ApiKeyConfig apiKeys = config.apiKeys();
         CertificateConfig named = config.clientCertificates();
         try {
-            keyHeader = apiKeys == null ? null : apiKeys.header();
             keys = apiKeys == null
                     ? null
                     : watched(apiKeys.file(), file -> new ApiKeys(ApiKeyFile.read(file)), "api_keys");
@@ -172,8 +171,8 @@ public final class Authenticator implements AutoCloseable {
 
     /** The caller by the first credential that is sent; null if there is none. */
     private @Nullable Principal caller(CallContext call) throws CredentialException {
-        if (keys != null && keyHeader != null) {
-            String key = call.headers().value(keyHeader);
+        if (keys != null && config.apiKeys() != null) {
+            String key = call.headers().value(config.apiKeys().header());
             if (key != null) {
                 return byKey(keys, key);
             }
@@ -321,7 +320,7 @@ public final class Authenticator implements AutoCloseable {
         private final IssuerHttp http;
         private final Duration refresh;
         private final ScheduledExecutorService worker;
-        private final ReloadedFile.ReloadListener listener;
+        private final Consumer<Boolean> listener;
         private volatile @Nullable SigningKeys current;
 
         // Guarded by this.
@@ -341,7 +340,7 @@ public final class Authenticator implements AutoCloseable {
                 @Nullable Path ca,
                 Duration refresh,
                 ScheduledExecutorService worker,
-                ReloadedFile.ReloadListener listener) {
+                Consumer<Boolean> listener) {
             this.url = url;
             this.http = new IssuerHttp("the issuer", ca, "jwks_ca");
             this.refresh = refresh;
@@ -383,7 +382,7 @@ public final class Authenticator implements AutoCloseable {
                 }
                 warn(e.message());
             }
-            listener.reloaded(applied);
+            listener.accept(applied);
             fetched(applied);
         }
 

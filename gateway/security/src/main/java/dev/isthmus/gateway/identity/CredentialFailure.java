@@ -20,19 +20,25 @@ enum CredentialFailure implements Labelled {
     NO_NAME(FailureTexts.INVALID, true),
     NOT_YET_VALID(FailureTexts.INVALID, false),
     /** Too many tokens of this address had a wrong signature. */
-    TOO_MANY_FAILURES("too many credentials were not valid", false),
+    TOO_MANY_FAILURES("too many credentials were not valid", false, ErrorCode.RESOURCE_EXHAUSTED),
     EXPIRED("the credential has expired", false),
     /** The issuer's keys are being fetched, or could never be. */
-    KEYS_UNAVAILABLE("the credential cannot be checked now", false);
+    KEYS_UNAVAILABLE("the credential cannot be checked now", false, ErrorCode.UNAVAILABLE);
 
     private static final Duration SOON = Duration.ofSeconds(1);
 
     private final String text;
     private final boolean lasts;
+    private final ErrorCode code;
 
     CredentialFailure(String text, boolean lasts) {
+        this(text, lasts, ErrorCode.UNAUTHENTICATED);
+    }
+
+    CredentialFailure(String text, boolean lasts, ErrorCode code) {
         this.text = text;
         this.lasts = lasts;
+        this.code = code;
     }
 
     private static final class FailureTexts {
@@ -42,22 +48,11 @@ enum CredentialFailure implements Labelled {
 
     /** The failure of the request. */
     OipException refusal() {
-        return switch (this) {
-            case KEYS_UNAVAILABLE -> OipException.refused(ErrorCode.UNAVAILABLE, text, SOON);
-            case TOO_MANY_FAILURES ->
-                OipException.refused(ErrorCode.RESOURCE_EXHAUSTED, text, SOON).because(FailureCause.UNAUTHENTICATED);
-            case MISSING,
-                    MALFORMED,
-                    UNKNOWN_KEY,
-                    ALGORITHM,
-                    UNKNOWN_SIGNING_KEY,
-                    SIGNATURE,
-                    ISSUER,
-                    AUDIENCE,
-                    NO_NAME,
-                    NOT_YET_VALID,
-                    EXPIRED -> new OipException(ErrorCode.UNAUTHENTICATED, text);
-        };
+        if (code == ErrorCode.UNAUTHENTICATED) {
+            return new OipException(code, text);
+        }
+        OipException refusal = OipException.refused(code, text, SOON);
+        return this == TOO_MANY_FAILURES ? refusal.because(FailureCause.UNAUTHENTICATED) : refusal;
     }
 
     /** Whether a token that failed so fails again as long as the issuer's keys are the same. */

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.WatchedFiles;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,7 +20,7 @@ final class ReloadedFile<T> {
     private final Path file;
     private final WatchedFiles watched;
     private final FileReader<T> reader;
-    private final ReloadListener listener;
+    private final Consumer<Boolean> listener;
     private volatile T current;
 
     /** Reads the content of a file. */
@@ -28,18 +29,13 @@ final class ReloadedFile<T> {
         T read(Path file) throws ConfigException;
     }
 
-    /** Told of each reload. */
-    @FunctionalInterface
-    interface ReloadListener {
-        void reloaded(boolean applied);
-    }
-
     /**
      * Reads the file. Blocks.
      *
+     * @param listener told of each reload, whether it was applied
      * @throws ConfigException if it cannot be read
      */
-    ReloadedFile(Path file, FileReader<T> reader, ReloadListener listener) throws ConfigException {
+    ReloadedFile(Path file, FileReader<T> reader, Consumer<Boolean> listener) throws ConfigException {
         this.file = file;
         this.reader = reader;
         this.listener = listener;
@@ -60,7 +56,7 @@ final class ReloadedFile<T> {
         watched.loading();
         try {
             current = reader.read(file);
-            listener.reloaded(true);
+            listener.accept(true);
             LOG.atInfo().addKeyValue("file", file).log("{} was read again", file);
         } catch (ConfigException e) {
             refused(String.join("; ", e.problems()));
@@ -71,7 +67,7 @@ final class ReloadedFile<T> {
     }
 
     private void refused(String why) {
-        listener.reloaded(false);
+        listener.accept(false);
         LOG.atError()
                 .addKeyValue("file", file)
                 .log("{} is refused, the last good content stays in effect; correct it: {}", file, why);

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.settings;
 
 import dev.isthmus.gateway.settings.AdminConfig.AdminRole;
 import java.net.URI;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -81,9 +80,7 @@ public record OidcConfig(
                 "printable ASCII without spaces and quotes is expected",
                 scope));
         check.secret("client_secret_file", clientSecretFile);
-        if (ca != null && !Files.isReadable(ca)) {
-            check.problem("ca", ca + " cannot be read");
-        }
+        check.authorities("ca", ca);
     }
 
     private static boolean isCallback(String text) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
-#               grpcurl|fortio|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis|nginx|otelcol|wheel|
+#               grpcurl|fortio|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis|nginx|otelcol|opa|wheel|
 #               aissemble|omle|dynamo|loadgen ...]
 #                   default: triton mlserver client
 #   install.sh --missing COMPONENT ...     installs nothing; says what the components need and this machine lacks
@@ -192,6 +192,11 @@ otelcol() {
   (cd "$here/clients/otelcol" && go build -o "$1/otelcol" .)
 }
 
+opa() {
+  # The engine of Open Policy Agent behind Envoy's ext_authz. Compiles for a minute or two.
+  (cd "$here/clients/opa" && CGO_ENABLED=0 go build -o "$1/opa" .)
+}
+
 # The Kubernetes API server, and the etcd that it stores in. Compiles for minutes; without optimization it takes three quarters
 # of the CPU time (572 of 740 s), and the tests notice nothing of it.
 kube-apiserver() {
@@ -248,6 +253,7 @@ check() { # what a component needs at run time, each time: packages may be remov
       need dpkg dpkg "kube-apiserver stores in etcd, which is unpacked from Debian's package"
       ;;
     helm) need go golang-go "Go 1.25 or later builds helm" ;;
+    opa) need go golang-go "Go 1.26 or later builds Open Policy Agent" ;;
     crds) need go golang-go "Go downloads the definitions of resources of other projects" ;;
     browser | console)
       need node nodejs "Node.js runs the tests with a browser"
@@ -270,7 +276,7 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | nginx | otelcol | wheel | aissemble | omle | dynamo | loadgen) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | nginx | otelcol | opa | wheel | aissemble | omle | dynamo | loadgen) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     if [ -n "$only_missing" ]; then
       case $name in
@@ -286,7 +292,7 @@ for component in "${@:-triton mlserver client}"; do
     # Not for what is there and has its Python: the look takes half a second, and tests ask dozens of times.
     if [ ! -e "$folder/.complete" ] || { [ -L "$folder/bin/python" ] && [ ! -x "$folder/bin/python" ]; }; then
       case $name in
-        grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis | nginx | otelcol) make=(mkdir) ;;
+        grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis | nginx | otelcol | opa) make=(mkdir) ;;
         *)
           python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
             { say "missing: Python 3.11 with venv and pip"; exit 3; }

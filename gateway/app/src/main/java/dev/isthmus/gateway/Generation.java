@@ -113,8 +113,7 @@ final class Generation {
         this.config = config;
         this.resources = resources;
         this.upstreams = new Upstreams(config, resources.upstreams());
-        this.added =
-                new AddedLayers(config, resources.upstreams().clusterResources().meters());
+        this.added = new AddedLayers(config, resources.upstreams());
         upstreams.awaitResolution(config);
         try {
             routes = routes();

@@ -64,7 +64,9 @@ final class MetricsReference {
                         "isthmus_model_requests",
                         "isthmus_rate_limited",
                         "isthmus_memory_refused"));
-        sections.put("Callers", List.of("isthmus_access_refused", "isthmus_principal", "isthmus_credential"));
+        sections.put(
+                "Callers",
+                List.of("isthmus_access_refused", "isthmus_principal", "isthmus_credential", "isthmus_external"));
         sections.put(
                 "Client connections", List.of("isthmus_connections", "isthmus_cors", "isthmus_http2", "isthmus_tls"));
         sections.put(

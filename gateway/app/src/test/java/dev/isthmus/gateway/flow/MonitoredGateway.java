@@ -52,6 +52,7 @@ public final class MonitoredGateway implements AutoCloseable {
                 tls: {certificates: [{certificate: "%2$s", key: "%3$s"}]}
             admin: {port: 0}
             authentication: {api_keys: {file: keys}}
+            external_authorization: {endpoints: ["127.0.0.1:1"], on_failure: allow}
             access_log: {file: access.log}
             payload_log: {file: payloads.jsonl}
             shared: redis://127.0.0.1:1

@@ -9,7 +9,9 @@ import dev.isthmus.gateway.dispatch.RoutePolicyTable.CachePurging;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable.RateLimiting;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable.TargetMetering;
 import dev.isthmus.gateway.dispatch.RoutedCall.Routing;
+import dev.isthmus.gateway.extauthz.ExternalAuthorization;
 import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.pool.Upstreams.UpstreamResources;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.settings.BuiltInLayer;
@@ -152,27 +154,37 @@ public record ProxyStack(
         }
     }
 
-    /** The layers of a configuration that jars bring. */
+    /** The layers of a configuration that are closed with it: those that jars bring, and the one that asks a service. */
     public static final class AddedLayers {
         private static final Logger LOG = LoggerFactory.getLogger(AddedLayers.class);
 
         private final GatewayConfig config;
-        private final MeterRegistry meters;
+        private final UpstreamResources resources;
         private final List<Layer> created = new ArrayList<>();
 
-        public AddedLayers(GatewayConfig config, MeterRegistry meters) {
+        public AddedLayers(GatewayConfig config, UpstreamResources resources) {
             this.config = config;
-            this.meters = meters;
+            this.resources = resources;
         }
 
         /**
          * The layers of the configuration, the outermost first; creates the added ones. May block.
          *
-         * @param own makes the gateway's own
+         * @param own makes the gateway's other ones
          * @throws IllegalArgumentException if one cannot be created
          */
         public List<Layer> among(Function<BuiltInLayer, Layer> own) {
-            return config.layers().placed(config, own, this::create);
+            return config.layers()
+                    .placed(
+                            config,
+                            each -> each == BuiltInLayer.EXTERNAL_AUTHORIZATION ? asking() : own.apply(each),
+                            this::create);
+        }
+
+        private Layer asking() {
+            Layer layer = new ExternalAuthorization(Objects.requireNonNull(config.externalAuthorization()), resources);
+            created.add(layer);
+            return layer;
         }
 
         private Layer create(AddedLayer added) {
@@ -182,7 +194,7 @@ public record ProxyStack(
                 if (!(added.settings() instanceof LayerFactory factory)) {
                     throw new IllegalArgumentException("settings that implement LayerFactory are expected");
                 }
-                layer = factory.layer(name, meters);
+                layer = factory.layer(name, resources.clusterResources().meters());
             } catch (RuntimeException | LinkageError e) {
                 throw new IllegalArgumentException("the layer '" + name + "' cannot be created: " + e.getMessage(), e);
             }

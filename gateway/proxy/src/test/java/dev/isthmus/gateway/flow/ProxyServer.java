@@ -237,7 +237,7 @@ public final class ProxyServer implements AutoCloseable {
                 previous == null ? null : previous.policies());
         RouteKeys keys = RouteKeys.of(calls, plane[0]::lists);
         ProxyStack proxy = new ProxyStack(config, callers, routes, keys, policies, plane[0].signatures(), meters);
-        AddedLayers added = new AddedLayers(config, meters);
+        AddedLayers added = new AddedLayers(config, upstreams);
         Service stack = ProxyStack.of(
                 added.among(each -> proxy.layer(each, this::recording)),
                 plane[0].fleet(),

@@ -10,7 +10,7 @@ import java.security.MessageDigest;
  * The SHA-256 of a text, as a key of maps. Secrets are looked up by it: how long a look-up takes tells nothing of them,
  * since nobody can choose a digest.
  */
-record Sha256Digest(long a, long b, long c, long d) {
+public record Sha256Digest(long a, long b, long c, long d) {
     private static final FastThreadLocal<MessageDigest> DIGESTS = new FastThreadLocal<>() {
         @Override
         protected MessageDigest initialValue() {
@@ -20,7 +20,12 @@ record Sha256Digest(long a, long b, long c, long d) {
 
     /** The digest of the text's UTF-8. */
     static Sha256Digest of(String text) {
-        return fromBytes(DIGESTS.get().digest(text.getBytes(StandardCharsets.UTF_8)));
+        return of(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** The digest of these bytes. */
+    public static Sha256Digest of(byte[] bytes) {
+        return fromBytes(DIGESTS.get().digest(bytes));
     }
 
     /** The digest with these bytes. */

@@ -27,6 +27,7 @@ public enum BuiltInLayer {
     }),
     AUTHENTICATION(GatewayConfig::authentication, "identifies the caller"),
     AUTHORIZATION((config, model) -> config.access() == null ? "lets inferences pass" : "asks the rules of 'access'"),
+    EXTERNAL_AUTHORIZATION(GatewayConfig::externalAuthorization, "asks the authorization service"),
     PAYLOAD_LOG(GatewayConfig::payloadLog, "writes request and response if the call is sampled"),
     ADMISSION((config, model) -> "takes one of " + config.limits().maxRequests() + " permits"),
     ROUTING("finds the route of the model"),

@@ -27,6 +27,7 @@ public record GatewayConfig(
 
         @Nullable AuthenticationConfig authentication,
         @Nullable AccessConfig access,
+        @Nullable ExternalAuthorizationConfig externalAuthorization,
 
         Limits limits,
         Connections connections,

@@ -84,6 +84,29 @@ class ConfigChecksTest {
                         "model 'm': header 'x-isthmus-principal' is set by the gateway"));
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '"',
+            value = {
+                "''|'endpoints' is missing",
+                "endpoints: []|endpoints: at least one entry is expected",
+                "endpoints: [a]|host:port with a port from 1 to 65535 is expected",
+                "endpoints: [a:1, a:1]|endpoints: a:1 is given twice",
+                "endpoints: [a:1], timeout: 11s|timeout: at most 10s is expected, got '11s'",
+                "endpoints: [a:1], timeout: 0s|timeout: a duration",
+                "endpoints: [a:1], cache: 2h|cache: at most 1h is expected, got '2h'",
+                "endpoints: [a:1], on_failure: maybe|on_failure: ",
+                "endpoints: [a:1], max_requests: 0|max_requests: a whole number from 1 to 100000",
+                "endpoints: [a:1], headers: [a b]|header: a header name is expected",
+                "endpoints: [a:1], tls: {ca: none}|tls: ca: ./none does not exist"
+            })
+    void externalAuthorization_isChecked(String keys, String problem) {
+        String section = keys.equals("''") ? "" : keys;
+        assertThat(problems("{external_authorization: {" + section + "}, " + LOCAL + "}"))
+                .anySatisfy(each -> assertThat(each).contains("external_authorization", problem));
+    }
+
     @Test
     void issuers_areAListOrOne() throws Exception {
         for (String issuers : List.of(

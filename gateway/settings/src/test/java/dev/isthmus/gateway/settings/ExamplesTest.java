@@ -92,7 +92,8 @@ class ExamplesTest {
         // The same section as that of a listener.
         missing.removeIf(key -> key.startsWith(".admin.tls."));
         // The same section as that of an upstream.
-        missing.removeIf(key -> key.startsWith(".discover.kserve.upstream."));
+        missing.removeIf(
+                key -> key.startsWith(".discover.kserve.upstream.") || key.startsWith(".external_authorization.tls."));
         assertThat(missing).isEmpty();
     }
 

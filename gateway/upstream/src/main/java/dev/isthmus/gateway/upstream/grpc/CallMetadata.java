@@ -172,6 +172,7 @@ final class CallMetadata {
             this.modelInfer = of(OperationKind.INFER.grpcMethod());
         }
 
+        /** @param method of the protocol's service, or the path of a method of another one */
         MethodHead of(String method) {
             return heads.computeIfAbsent(method, this::head);
         }
@@ -180,7 +181,7 @@ final class CallMetadata {
             HeaderFieldList plain = HeaderFieldList.of(
                     HeaderField.constant(":method", "POST"),
                     HeaderField.constant(":scheme", settings.tls() == null ? "http" : "https"),
-                    HeaderField.constant(":path", "/" + SERVICE + "/" + method),
+                    HeaderField.constant(":path", method.startsWith("/") ? method : "/" + SERVICE + "/" + method),
                     HeaderField.constant(":authority", settings.authority()),
                     HeaderField.constant("content-type", GrpcNames.CONTENT_TYPE.toString()),
                     HeaderField.constant("te", "trailers"),

@@ -128,6 +128,26 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
         return unary;
     }
 
+    /**
+     * Sends a message to a method of another service than the protocol's.
+     *
+     * @param path of the method: "/package.Service/Method"
+     * @param message taken
+     * @param reply receives one {@code ReplyMessage.Document}
+     */
+    public Subscription send(Call call, String path, ByteBuf message, Reply reply) {
+        try {
+            UnaryCall unary = open(call, methods.of(path), DOCUMENT, settings().maxDocumentBytes(), reply)
+                    .sending(message);
+            unary.start();
+            return unary;
+        } catch (OipException e) {
+            message.release();
+            reply.fail(e);
+            return Subscription.NONE;
+        }
+    }
+
     /** A call that has not started. The request is taken, unless this throws. */
     private UnaryCall unary(Call call, UpstreamRequest request, Reply reply) {
         return switch (request) {

@@ -175,7 +175,7 @@ class KeyedServersTest {
     @Test
     void keyInAFile_isReadAgain() throws Exception {
         awaitReady("iris");
-        try (ConfigWatcher watch = ConfigWatcher.start(config, gateway::reload, true)) {
+        try (ConfigWatcher _ = ConfigWatcher.start(config, gateway::reload, true)) {
             assertThat(post("/v2/models/iris/infer", IRIS).headers().firstValue("x-got"))
                     .hasValue("Bearer k3y-1");
 

@@ -44,7 +44,7 @@ class NginxTest {
                     .replace("127.0.0.1:8080", TestGateways.address(gateway))
                     .replace("127.0.0.1:8081", "127.0.0.1:" + grpcPort)
                     .replace("127.0.0.1:8082", "127.0.0.1:" + restPort);
-            try (NginxServer nginx = NginxServer.start(folder, config, grpcPort, restPort)) {
+            try (NginxServer _ = NginxServer.start(folder, config, grpcPort, restPort)) {
                 call(grpcPort, restPort);
             }
         }

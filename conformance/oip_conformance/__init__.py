@@ -10,5 +10,6 @@ running   runs cases                                       expected  expected fa
 report    the outcomes as text, JSON, JUnit XML and badge  page      the outcomes as HTML
 witness   scripted upstream servers                        double    a server made from metadata
 cli       the command oip-conformance                      listing   the cases as a document
+against   a server alone and behind Isthmus                usage     arguments that the commands share
 """
 __version__ = "0.2.0"

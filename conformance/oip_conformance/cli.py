@@ -7,9 +7,8 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from . import __version__, expected, listing, page, report
+from . import __version__, against, expected, listing, page, report
 from .basis import PROFILES, basis_of
 from .cases import Endpoint
 from .chapters import CASES, CHAPTERS
@@ -18,6 +17,7 @@ from .discovery import NoModels, discover
 from .models import FLEETS, Models
 from .running import FAILED, Conditions, answers, run_all, score
 from .tls import HTTP1, HTTP2, Tls, TlsFileError, host_and_port
+from .usage import UsageError, address, positive
 from .witness import start_witnesses
 
 AS_EXPECTED, FAILURES, USAGE, UNREACHABLE = 0, 1, 2, 3
@@ -27,13 +27,10 @@ other commands:
   oip-conformance list [--markdown]           each case, its profile, and the section that it rests on
   oip-conformance models triton|mlserver|kserve|aissemble|omle|dynamo FOLDER
                                               writes the suite's models for this server; without them many cases do not apply
+  oip-conformance against URL                 what would change for the clients of a server behind Isthmus
 
 exit status: 0 all cases came out as expected, 1 some did not, 2 usage, 3 the server cannot be reached
 """
-
-
-class UsageError(Exception):
-    """Arguments that cannot be used together, or name what does not exist."""
 
 
 def parser():
@@ -73,29 +70,6 @@ def parser():
     made.add_argument("--quiet", action="store_true", help="print only the score")
     made.add_argument("--version", action="version", version=__version__)
     return made
-
-
-def positive(text):
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"'{text}' is not more than 0 seconds")
-    return value
-
-
-def address(text, what):
-    """HOST:PORT of an address with or without a scheme, and whether it is https; (None, False) without an address."""
-    if text is None:
-        return None, False
-    parts = urlsplit(text if "://" in text else "http://" + text)
-    try:
-        port = parts.port
-    except ValueError:
-        port = None
-    schemed = parts.scheme in ("http", "https")
-    if not schemed or not parts.hostname or port is None or parts.path not in ("", "/") or parts.query or parts.username:
-        raise UsageError(f"{what} is '{text}', expected HOST:PORT, http://HOST:PORT or https://HOST:PORT")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{host}:{port}", parts.scheme == "https"
 
 
 @dataclass(frozen=True)
@@ -257,11 +231,11 @@ def fleets():
 
 def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else arguments
-    commands = {"list": list_cases, "models": write_models}
+    commands = {"list": list_cases, "models": write_models, "against": against.main}
     try:
         if arguments[:1] and arguments[0] in commands:
             return commands[arguments[0]](arguments[1:])
         return run(parser().parse_args(arguments))
-    except (UsageError, NoModels, TlsFileError, expected.ExpectedFileError) as error:
+    except (UsageError, NoModels, TlsFileError, expected.ExpectedFileError, against.Unreachable) as error:
         print(f"oip-conformance: {error}", file=sys.stderr)
-        return USAGE
+        return UNREACHABLE if isinstance(error, against.Unreachable) else USAGE

@@ -3,6 +3,10 @@ package dev.isthmus.gateway.endtoend;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.cli.IsthmusCommand;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -12,6 +16,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Gateways in front of the real servers and the embedded models, checked against the protocol's rules ({@code
@@ -112,6 +117,40 @@ class ConformanceTest {
                 outcomes.add(outcome);
             }
             return outcomes;
+        }
+    }
+
+    /** What a server's own users run. The gateway is a process, which the script starts and ends. */
+    @Test
+    void against(RealServers servers, @TempDir Path folder) throws Exception {
+        Path isthmus = folder.resolve("isthmus");
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        Files.writeString(
+                isthmus, """
+                #!/bin/sh
+                CLASSPATH='%s' exec '%s' --enable-native-access=ALL-UNNAMED %s "$@"
+                """.formatted(System.getProperty("java.class.path"), java, IsthmusCommand.class.getName()));
+        Files.setPosixFilePermissions(isthmus, PosixFilePermissions.fromString("rwx------"));
+        for (String name : List.of("triton", "mlserver")) {
+            RealServer server = servers.named(name);
+            server.awaitReady();
+            Script.Outcome outcome = Script.run(
+                    "against",
+                    "http://127.0.0.1:" + server.port("rest"),
+                    "--grpc",
+                    "127.0.0.1:" + server.port("grpc"),
+                    "--isthmus",
+                    isthmus.toString(),
+                    "--timeout",
+                    "30",
+                    "--time-limit",
+                    "600");
+            assertThat(outcome.status()).as(outcome.text()).isEqualTo(1);
+            assertThat(outcome.text())
+                    .containsPattern("identical .*\\bgrpc.infer.raw\\b")
+                    .containsPattern("differs  .*\\brest.get.server-metadata\n")
+                    .doesNotContain("not run", "broken");
+            System.out.println(name + " behind Isthmus: " + outcome.lastLine());
         }
     }
 

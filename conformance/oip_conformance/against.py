@@ -1,0 +1,290 @@
+"""oip-conformance against: what would change for the clients of a running server if Isthmus were in front of it."""
+import argparse
+import contextlib
+import gzip
+import json
+import math
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections import Counter, namedtuple
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from google.protobuf.json_format import MessageToDict
+
+from .against_cases import GRPC, REST
+from .cases import Endpoint
+from .cases_models import inputs_of
+from .client import LENGTH, Answer, NotApplicable, json_body
+from .models import Models
+from .running import answers
+from .tls import Tls
+from .usage import UsageError, address, positive
+
+IDENTICAL, DIFFERS, NOT_APPLICABLE, NOT_RUN = "identical", "differs", "not applicable", "not run"
+START = 30.0              # seconds in which the gateway starts, and then sees what the server is
+GENTLE = 0.2              # seconds from one request to the next with --gentle
+LOOKED_AT, TRIED = 20, 5  # listed models: whose metadata are read, and that get an inference
+MOST_ELEMENTS = 1 << 20   # of the inputs of a model
+# The model that gets requests: its path below /v2, its inputs as Tensors of zeros, the names of its outputs and versions.
+Model = namedtuple("Model", "name path inputs outputs versions")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_EPILOG = """
+Reads health, metadata and the index, infers zeros with one model, and sends what a server refuses; it loads and unloads nothing.
+
+exit status: 0 nothing differs, 1 something differs or was not run, 2 usage, 3 the server or the gateway cannot be reached
+"""
+
+
+class Unreachable(Exception):
+    """The server or the gateway does not answer; the message says which, and why."""
+
+
+class Side(Endpoint):
+    """The server, or the gateway in front of it: an endpoint with the model of the requests, and the extensions of the server."""
+    extensions, chosen = (), None
+
+    def __init__(self, rest, grpc, timeout, tls, seconds):
+        super().__init__(rest, grpc, Models("against", {}), timeout=timeout, tls=tls)
+        self.seconds = seconds
+
+    @property
+    def model(self):
+        if not self.chosen:
+            raise NotApplicable("no listed model takes zeros: name one with --model NAME")
+        return self.chosen
+
+    def ask(self, method, path, body=None, kind=dict):
+        """The JSON of a 200 if it is of this kind, otherwise an empty one."""
+        time.sleep(self.seconds)
+        with contextlib.suppress(AssertionError):
+            found = self.rest.call(method, "/v2" + path, body).ok().json()
+            return found if isinstance(found, kind) else kind()
+        return kind()
+
+
+def parser():
+    made = argparse.ArgumentParser(prog="oip-conformance against", description=__doc__.split(": ", 1)[1], epilog=_EPILOG,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("url", help="REST address of the server: HOST:PORT, http://HOST:PORT or https://HOST:PORT")
+    made.add_argument("--grpc", metavar="ADDRESS", help="its gRPC address; without one, the cases of gRPC do not apply")
+    started = made.add_mutually_exclusive_group()
+    started.add_argument("--through", metavar="URL", help="a running gateway in front of it; without one, --isthmus is started")
+    made.add_argument("--isthmus", metavar="COMMAND", default="isthmus", help="the gateway's command (default: %(default)s)")
+    started.add_argument("--protocol", choices=("rest", "grpc"), help="in which the started gateway calls it (default: grpc with --grpc)")
+    made.add_argument("--model", metavar="NAME", help="the model that gets zeros; default: the smallest listed one that takes them")
+    made.add_argument("--gentle", action="store_true", help="at most five requests a second")
+    made.add_argument("--timeout", metavar="SECONDS", type=positive, default=5.0, help="for each request (default: %(default)g)")
+    made.add_argument("--time-limit", metavar="SECONDS", type=positive, default=60.0, help="for all cases (default: %(default)g)")
+    made.add_argument("--ca-file", metavar="FILE", help="over TLS: the issuers of certificates; default: the system's")
+    made.add_argument("--json", metavar="FILE", help="write the outcomes as JSON")
+    return made
+
+
+def choose(side, name):
+    """The Model of this name, or the smallest listed one that takes zeros and has no state; None if there is none.
+    UsageError if the named one has no metadata of which a request can be made."""
+    names = [name] if name else listed(side)[:LOOKED_AT]
+    found = [metadata for each in names if usable(metadata := side.ask("GET", f"/models/{quote(each, '')}"))]
+    if name and not found:
+        raise UsageError(f"the server has no model '{name}' with outputs, and inputs of {MOST_ELEMENTS} elements at most")
+    for metadata in sorted(found, key=size)[:TRIED]:
+        path, inputs = f"/models/{quote(metadata['name'], '')}", inputs_of(metadata)
+        config = {} if name else side.ask("GET", path + "/config")
+        special = "sequence_batching" in config or (config.get("model_transaction_policy") or {}).get("decoupled")
+        if name or not special and side.ask("POST", path + "/infer", json_body(inputs)):
+            return Model(metadata["name"], path, inputs, [one["name"] for one in metadata["outputs"]], metadata.get("versions"))
+    return None
+
+
+def listed(side):
+    """The names of the models that are ready: Triton's and MLServer's index, or KServe's list."""
+    index = side.ask("POST", "/repository/index", {}, list) or side.ask("GET", "/models").get("models") or []
+    entries = [{"name": each} if isinstance(each, str) else each for each in index]
+    return list(dict.fromkeys(str(each["name"]) for each in entries if "name" in each and each.get("state", "READY") == "READY"))
+
+
+def size(metadata):
+    """The model with the lowest one is the best choice: datatypes that JSON has, few elements, numbers."""
+    kinds = {one["datatype"] for one in metadata["inputs"]}
+    elements = sum(math.prod(max(at, 1) for at in one["shape"]) for one in metadata["inputs"])
+    return bool(kinds & {"FP16", "BF16"}), elements, kinds != {"FP32"}
+
+
+def usable(metadata):
+    """Whether a request of zeros can be made of what the server says about a model."""
+    try:
+        return bool(metadata["outputs"][0]["name"] and metadata["name"] and size(metadata)[1] <= MOST_ELEMENTS and inputs_of(metadata))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return False
+
+
+def fields(answer):
+    """What a client sees of an answer, as JSON values; an id that a server made up is <uuid>."""
+    if isinstance(answer, Answer):
+        encoding, kind, length = (answer.headers.get(name) for name in ("content-encoding", "content-type", LENGTH))
+        body = gzip.decompress(answer.body) if encoding == "gzip" else answer.body
+        at = int(length) if length and length.isdecimal() else len(body)
+        parsed = text = _UUID.sub("<uuid>", body[:at].decode("utf-8", "backslashreplace"))
+        with contextlib.suppress(ValueError):
+            parsed = json.loads(text)
+        return {"status": answer.status, "content-type": kind and kind.split(";")[0].strip().lower(), "encoding": encoding,
+                "body": parsed, "binary data": body[at:].hex() if length else None}
+    shown = {key: [MessageToDict(each) for each in value] if key == "messages" else value for key, value in answer.items()}
+    return json.loads(_UUID.sub("<uuid>", json.dumps(shown)))
+
+
+def differing(one, other, path=""):
+    """{path: both values} where two values differ: 1 is not 1.0, and the order of members says nothing."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        pairs = {f"{path}.{key}" if path else key: (one.get(key, None), other.get(key, None)) for key in {**one, **other}}
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        pairs = {f"{path}[{at}]": pair for at, pair in enumerate(zip(one, other))}
+    else:
+        return {} if repr(one) == repr(other) else {path: (one, other)}
+    return {at: both for key, pair in pairs.items() for at, both in differing(*pair, key).items()}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The outcome of a case: with what differs, and the status, on the server and on the gateway; or with a reason."""
+    id: str
+    state: str
+    reason: str = ""
+    direct: dict | None = None
+    through: dict | None = None
+
+
+def answered(case, side):
+    """The fields of a case's answer; NotApplicable if the case does not apply to the server."""
+    time.sleep(side.seconds)
+    try:
+        return fields(case.run(side))
+    except (AssertionError, OSError, EOFError) as failure:
+        return {"status": "broken", "reason": str(failure)}
+
+
+def compare(case, direct, through):
+    try:
+        one, other = answered(case, direct), answered(case, through)
+        found = differing(one, other)
+        varying = differing(one, answered(case, direct)) if found else {}
+    except NotApplicable as missing:
+        return Compared(case.id, NOT_APPLICABLE, str(missing))
+    left = {re.sub(r"\[\d+]", "[]", path): both for path, both in found.items() if path not in varying}
+    if not left:
+        return Compared(case.id, IDENTICAL, f"but for {', '.join(varying)}, which vary on the server" if found else "")
+    left = {"status": (one.get("status"), other.get("status")), **left}
+    return Compared(case.id, DIFFERS, "", *({path: both[at] for path, both in left.items()} for at in (0, 1)))
+
+
+def line(side):
+    """What one side has, on a line."""
+    parts = (f"{path} {value}" if isinstance(value, str) and value else f"{path} {json.dumps(value)}"
+             for path, value in side.items() if value is not None)
+    text = " ".join(", ".join(parts).split())
+    return text if len(text) <= 160 else text[:156] + " ..."
+
+
+def table(outcomes):
+    """The outcomes as text: those that are alike together, those that differ with a line for each side."""
+    groups, count = {}, Counter(each.state for each in outcomes)
+    for state in (IDENTICAL, NOT_APPLICABLE, NOT_RUN, DIFFERS):
+        for each in outcomes:
+            if each.state == state:
+                sides = f"\n    direct   {line(each.direct)}\n    Isthmus  {line(each.through)}" if state == DIFFERS else ""
+                groups.setdefault((state, each.reason and f": {each.reason}", sides), []).append(each.id)
+    return "\n".join([*(f"{state:15} {', '.join(ids)}{reason}{sides}" for (state, reason, sides), ids in groups.items()),
+                      ", ".join(f"{number} {state}" for state, number in count.items())])
+
+
+def configuration(port, at, protocol, tls):
+    """The configuration of a gateway in front of this address only: JSON, which is YAML."""
+    secured = {"tls": {"ca": str(Path(tls.ca).absolute())} if tls.ca else {}} if tls else {}
+    server = {"protocol": protocol, "endpoints": [at], "discover": True, **secured}
+    return json.dumps({"listeners": [{"host": "127.0.0.1", "port": port}], "health": {"warm_up": "0s"},
+                       "upstreams": {"server": server}, "default_upstream": "server"})
+
+
+@contextlib.contextmanager
+def gateway(command, port, text):
+    """Runs a gateway during the block. Unreachable with its last words if it does not start."""
+    with tempfile.TemporaryDirectory(prefix="isthmus-against-") as folder, (words := Path(folder, "log")).open("wb") as log:
+        file = Path(folder, "isthmus.yaml")
+        file.write_text(text)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends the gateway, too
+        process = subprocess.Popen([command, "serve", "--config", str(file)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            started, end = Side(f"127.0.0.1:{port}", None, 1.0, {}, 0), time.monotonic() + START
+            while not answers(started, seconds=0.1):
+                if process.poll() is not None or time.monotonic() > end:
+                    raise Unreachable(f"{command} did not start: {' / '.join(words.read_text(errors='replace').splitlines()[-5:])}")
+            yield
+        finally:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=10)
+            process.kill()
+            process.wait()
+
+
+def await_alike(direct, through):
+    """Waits until the gateway has seen what the server is, at most START: server and model are as ready."""
+    paths = ["/v2/health/ready", *([f"/v2{direct.chosen.path}/ready"] if direct.chosen else [])]
+    end = time.monotonic() + START
+    while time.monotonic() < end:
+        with contextlib.suppress(AssertionError):
+            if all(through.rest.get(path).status == direct.rest.get(path).status for path in paths):
+                return
+        time.sleep(GENTLE)
+
+
+def sides(given):
+    """The server, and the gateway in front of it with what starts it, or None if it runs. UsageError, Unreachable."""
+    (rest, rest_tls), (grpc, grpc_tls) = address(given.url, "the server's address"), address(given.grpc, "--grpc")
+    via, via_tls = address(given.through, "--through")
+    protocol, tls, seconds = given.protocol or ("grpc" if grpc else "rest"), Tls(given.ca_file), GENTLE * given.gentle
+    if protocol == "grpc" and not grpc:
+        raise UsageError("--protocol grpc is for a server with --grpc HOST:PORT")
+    if not via and not shutil.which(given.isthmus):
+        raise UsageError(f"'{given.isthmus}' is no command: name the gateway's with --isthmus, or a running one with --through URL")
+    used = {name: tls for name, secured in (("rest", rest_tls), ("grpc", grpc_tls)) if secured}
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    at = via or f"127.0.0.1:{port}"
+    start = None if via else lambda: gateway(
+        given.isthmus, port, configuration(port, grpc if protocol == "grpc" else rest, protocol, used.get(protocol)))
+    return (Side(rest, grpc, given.timeout, used, seconds),
+            Side(at, grpc and at, given.timeout, dict.fromkeys(("rest", "grpc"), tls) if via_tls else {}, seconds), start)
+
+
+def main(arguments):
+    given = parser().parse_args(arguments)
+    direct, through, start = sides(given)
+    for side in (direct,) if start else (direct, through):
+        if not answers(side, seconds=1.0):
+            raise Unreachable(f"nothing answers at {side.rest_address}")
+    about = direct.ask("GET", "")
+    direct.chosen = through.chosen = choose(direct, given.model)
+    direct.extensions = through.extensions = about.get("extensions", ())
+    with start() if start else contextlib.nullcontext():
+        await_alike(direct, through)
+        end = time.monotonic() + given.time_limit
+        outcomes = [compare(case, direct, through) if time.monotonic() < end else Compared(case.id, NOT_RUN, "--time-limit was over")
+                    for case in [*REST.cases, *GRPC.cases]]
+    server = f"{about.get('name', 'unknown')} {about.get('version', '')}".strip()
+    model = direct.chosen and direct.chosen.name
+    print(f"{server} at {direct.rest_address}, model {model or '(none)'}, alone and behind Isthmus at {through.rest_address}")
+    print(table(outcomes))
+    if given.json:
+        try:
+            Path(given.json).write_text(json.dumps({"server": server, "model": model, "cases": [*map(asdict, outcomes)]}, indent=1))
+        except OSError as error:
+            raise UsageError(f"{given.json} cannot be written: {error}") from None
+    return int(any(each.state in (DIFFERS, NOT_RUN) for each in outcomes))

@@ -1,0 +1,160 @@
+"""oip-conformance against: doubles are the server, and the gateway in front of it."""
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+from conftest import CONFORMANCE
+
+from oip_conformance import against_cases
+from oip_conformance.against import (DIFFERS, IDENTICAL, NOT_APPLICABLE, NOT_RUN, Compared, Side, answered, choose, differing, table,
+                                     usable)
+from oip_conformance.client import Rest
+from oip_conformance.double import Double, Fault
+
+MODEL = {"name": "m", "inputs": [{"name": "x", "datatype": "FP32", "shape": [-1, 4]}],
+         "outputs": [{"name": "y", "datatype": "INT64", "shape": [-1]}]}
+
+
+@pytest.fixture
+def server():
+    with Double([MODEL]) as started:
+        yield started
+
+
+def command(tmp_path, text):
+    """A Python program in the place of the gateway's command."""
+    path = tmp_path / "isthmus"
+    path.write_text(f"#!{sys.executable}\nimport json, signal, sys, time\nsys.path.insert(0, {CONFORMANCE!r})\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def states(run):
+    return {id: case["state"] for id, case in run.cases.items()}
+
+
+def test_sameAnswers_areIdentical(suite, server):
+    run = suite("against", server.rest, "--through", server.rest)
+    assert run.status == 0, run.text
+    found = states(run)
+    assert {state for id, state in found.items() if id.startswith("rest.")} <= {IDENTICAL, NOT_APPLICABLE}, run.text
+    assert sum(state == IDENTICAL for state in found.values()) > 40
+    assert found["grpc.infer.raw"] == found["rest.infer.classification"] == NOT_APPLICABLE
+
+
+def test_otherAnswers_differ_withBothSides(suite, server):
+    with Double([{**MODEL, "double": {"values": {"y": [7]}}}]) as other:
+        run = suite("against", server.rest, "--through", other.rest, "--model", "m")
+    assert run.status == 1
+    assert "\n    direct   status 200, body.outputs[].data[] 0\n    Isthmus  status 200, body.outputs[].data[] 7\n" in run.text
+    case = run.cases["rest.infer.plain"]
+    assert case["state"] == DIFFERS
+    assert case["direct"] == {"status": 200, "body.outputs[].data[]": 0}
+    assert states(run)["rest.refused.no-shape"] == IDENTICAL
+
+
+def test_answersThatVary_areNoDifference(suite, server):
+    server.faults.put("m", Fault(kind="error", rate=0.5))
+    run = suite("against", server.rest, "--through", server.rest, "--model", "m")
+    varied = [case for case in run.cases.values() if "vary on the server" in case["reason"]]
+    assert varied and all(case["state"] == IDENTICAL for case in varied), run.text
+
+
+def test_cases_changeNothing(server, monkeypatch):
+    sent, call, ask = set(), Rest.call, against_cases.ask
+    monkeypatch.setattr(Rest, "call", lambda self, method, path, *more: sent.add(path) or call(self, method, path, *more))
+    monkeypatch.setattr(against_cases, "ask", lambda t, method, request: sent.add(method) or ask(t, method, request))
+    side = Side(server.rest, server.grpc, 10.0, {}, 0)
+    side.chosen, side.extensions = choose(side, None), ["classification"]
+    for case in [*against_cases.REST.cases, *against_cases.GRPC.cases]:
+        answered(case, side)
+    models = {f"/v2/models/{name}{path}" for name in ("m", against_cases.UNKNOWN) for path in ("", "/ready", "/infer")}
+    assert sent == models | {
+        "/v2", "/v2/health/live", "/v2/health/live/", "/v2/health/ready", "/v2/models/m/config", "/v2/no/such/path", "/v2/repository/index",
+        *(f"/v2/models/m/versions/{path}" for path in ("1", "987654321", "987654321/infer")), "ServerLive", "ServerReady", "ModelReady",
+        "ServerMetadata", "ModelMetadata", "ModelConfig", "RepositoryIndex", "ModelInfer", "ModelStreamInfer"}
+
+
+def test_gateway_isStarted_inFrontOfTheServer_andEnded(suite, server, tmp_path):
+    log = tmp_path / "configuration.json"
+    gateway = command(tmp_path, f"""
+from oip_conformance.client import Rest
+from oip_conformance.double import Double
+text = open(sys.argv[3]).read()
+listener, = json.loads(text)["listeners"]
+signal.signal(signal.SIGTERM, lambda *_: (open({str(log)!r}, "w").write(text), sys.exit()))
+with Double([{MODEL!r}], http_port=listener["port"]):
+    time.sleep(600)
+""")
+    run = suite("against", server.rest, "--isthmus", gateway)
+    assert run.status == 0, run.text
+    assert json.loads(log.read_text())["upstreams"]["server"] == {"protocol": "rest", "endpoints": [server.rest], "discover": True}
+
+
+def test_gateway_thatEnds_isTold(suite, server, tmp_path):
+    run = suite("against", server.rest, "--isthmus", command(tmp_path, "sys.exit('the port is taken')"))
+    assert run.status == 3 and "isthmus did not start: the port is taken" in run.text and "Traceback" not in run.text
+
+
+def test_timeLimit_leavesCasesNotRun(suite, server):
+    run = suite("against", server.rest, "--through", server.rest, "--time-limit", "0.001")
+    assert run.status == 1 and set(states(run).values()) <= {NOT_RUN, IDENTICAL} and NOT_RUN in states(run).values()
+
+
+def test_serverThatHangs_isBroken_notWaitedFor(suite, server):
+    with Double([{**MODEL, "double": {"fault": {"kind": "hang"}}}]) as other:
+        run = suite("against", server.rest, "--through", other.rest, "--timeout", "0.2")
+    assert run.status == 1 and run.cases["rest.infer.plain"]["through"]["status"] == "broken", run.text
+
+
+@pytest.mark.parametrize("arguments", [
+    [], ["ftp://127.0.0.1:1"], ["127.0.0.1:1", "--through", "127.0.0.1"], ["127.0.0.1:1", "--isthmus", "/no/such/command"],
+    ["127.0.0.1:1", "--protocol", "grpc"], ["127.0.0.1:1", "--protocol", "rest", "--through", "127.0.0.1:2"],
+    ["127.0.0.1:1", "--timeout", "0"]])
+def test_usage_wrong_isTold(suite, arguments):
+    run = suite("against", *arguments)
+    assert run.status == 2 and "oip-conformance" in run.text and "Traceback" not in run.text
+
+
+def test_model_thatTheServerLacks_isUsage(suite, server):
+    run = suite("against", server.rest, "--through", server.rest, "--model", "none")
+    assert run.status == 2 and "no model 'none'" in run.text
+
+
+@pytest.mark.parametrize("through", [[], ["--through", "127.0.0.1:9"]])
+def test_address_whereNothingListens_isUnreachable(suite, server, through):
+    address = server.rest if through else "127.0.0.1:9"
+    run = suite("against", address, "--isthmus", sys.executable, *through)
+    assert run.status == 3 and "nothing answers at 127.0.0.1:9" in run.text
+
+
+@pytest.mark.parametrize("metadata", [
+    None, {}, {"name": "m"}, {**MODEL, "inputs": []}, {**MODEL, "outputs": []}, {**MODEL, "inputs": [{"name": "x", "shape": [1]}]},
+    {**MODEL, "inputs": [{"name": "x", "datatype": "FP99", "shape": [1]}]},
+    {**MODEL, "inputs": [{"name": "x", "datatype": "FP32", "shape": None}]},
+    {**MODEL, "inputs": [{"name": "x", "datatype": "FP32", "shape": [2**40]}]}])
+def test_model_ofWhichNoRequestIsMade_isLeftOut(metadata):
+    assert usable(MODEL) and not usable(metadata)
+
+
+def test_model_isTheSmallestThatTakesZeros():
+    large, refuses = ({**MODEL, "name": name, "inputs": [{**MODEL["inputs"][0], "shape": shape}]}
+                      for name, shape in (("large", [-1, 5]), ("refuses", [-1, 1])))
+    with Double([large, {**refuses, "double": {"fault": {"kind": "error"}}}, MODEL]) as double:
+        assert choose(Side(double.rest, None, 10.0, {}, 0), None).name == "m"
+
+
+@pytest.mark.parametrize("one, other, expected", [
+    ({"a": 1, "b": [1, 2]}, {"b": [1, 2], "a": 1}, {}), ({"a": 1}, {"a": 1.0}, {"a": (1, 1.0)}), ({"a": None}, {}, {}),
+    ({"a": [1, 2]}, {"a": [1, 3]}, {"a[1]": (2, 3)}), ({"a": [1]}, {"a": []}, {"a": ([1], [])}),
+    ({"a": float("nan")}, {"a": float("nan")}, {}), ({"a": {"b": 1}}, {"a": "x"}, {"a": ({"b": 1}, "x")})])
+def test_differences_ofValues(one, other, expected):
+    assert differing(one, other) == expected
+
+
+def test_table_showsAlikeTogether_andOneLineForEachSide():
+    long = Compared("a", DIFFERS, "", {"status": 200, "body": "x\n" * 200}, {"status": 404})
+    text = table([long, replace(long, id="b"), Compared("c", IDENTICAL), Compared("d", NOT_APPLICABLE, "no extension")])
+    assert text.splitlines()[:3] == ["identical       c", "not applicable  d: no extension", "differs         a, b"]
+    assert len(text.splitlines()) == 6 and max(map(len, text.splitlines())) < 180

@@ -28,11 +28,16 @@ import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Reads Triton's queue depth from its metrics, over a new connection each time. Runs on one event loop. */
 public final class TritonMetrics implements QueueDepthSource {
     private static final String PENDING = "nv_inference_pending_request_count";
+    /** The labels of a metric, its finite value, and a timestamp that may follow. */
+    private static final String VALUE =
+            "(?>\\{.*\\}|\\h)\\h*([-+]?(?:\\d++(?:\\.\\d*+)?|\\.\\d++)(?:[eE][-+]?\\d++)?)(?!\\S)";
+
     private static final int MAX_BYTES = 4 << 20;
     private static final int TIMEOUT_MILLIS = 1_000;
 
@@ -77,11 +82,21 @@ public final class TritonMetrics implements QueueDepthSource {
                 });
     }
 
+    /** The sum of a metric in the Prometheus text format over all its labels; empty if it is absent. */
+    static OptionalDouble sum(String text, String metric) {
+        return Pattern.compile("^" + metric + VALUE, Pattern.MULTILINE)
+                .matcher(text)
+                .results()
+                .mapToDouble(line -> Double.parseDouble(line.group(1)))
+                .filter(Double::isFinite)
+                .reduce(Double::sum);
+    }
+
     private static long pending(FullHttpResponse response) {
         if (!response.status().equals(HttpResponseStatus.OK)) {
             return UNKNOWN;
         }
-        OptionalDouble sum = PrometheusText.sum(response.content().toString(StandardCharsets.UTF_8), PENDING);
+        OptionalDouble sum = sum(response.content().toString(StandardCharsets.UTF_8), PENDING);
         return sum.isPresent() && sum.getAsDouble() >= 0 ? Math.round(sum.getAsDouble()) : UNKNOWN;
     }
 
@@ -128,41 +143,6 @@ public final class TritonMetrics implements QueueDepthSource {
         public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
             end(UNKNOWN);
             ctx.close();
-        }
-    }
-
-    /** Reads metrics in the Prometheus text format. */
-    static final class PrometheusText {
-
-        private PrometheusText() {}
-
-        /** The sum of a metric over all its labels; empty if it is absent. */
-        static OptionalDouble sum(String text, String metric) {
-            return text.lines()
-                    .filter(line -> isOf(line, metric))
-                    .mapToDouble(PrometheusText::value)
-                    .filter(Double::isFinite)
-                    .reduce(Double::sum);
-        }
-
-        private static boolean isOf(String line, String metric) {
-            if (!line.startsWith(metric) || line.length() == metric.length()) {
-                return false;
-            }
-            char next = line.charAt(metric.length());
-            return next == '{' || next == ' ' || next == '\t';
-        }
-
-        /** The value after the labels; a timestamp may follow. NaN if it is not a number. */
-        private static double value(String line) {
-            int labels = line.lastIndexOf('}');
-            String rest = labels < 0 ? line.substring(line.indexOf(' ') + 1) : line.substring(labels + 1);
-            String[] words = rest.strip().split("\\s+", 2);
-            try {
-                return Double.parseDouble(words[0]);
-            } catch (NumberFormatException e) {
-                return Double.NaN;
-            }
         }
     }
 }

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.fleet.discovery;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.fleet.discovery.TritonMetrics.PrometheusText;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -19,18 +18,31 @@ class PrometheusTextTest {
 
     @Test
     void metricOfSeveralModels_isSummed() {
-        assertThat(PrometheusText.sum(TRITON, "nv_inference_pending_request_count"))
+        assertThat(TritonMetrics.sum(TRITON, "nv_inference_pending_request_count"))
                 .hasValue(7);
     }
 
     @Test
     void metricWithoutLabels_isRead() {
-        assertThat(PrometheusText.sum("waiting 2.5 17\n", "waiting")).hasValue(2.5);
+        assertThat(TritonMetrics.sum("waiting 2.5 17\n", "waiting")).hasValue(2.5);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "waiting", "waiting{", "waiting{a=\"b\"}", "waiting x", "waiting NaN", "waitings 1"})
+    @ValueSource(
+            strings = {
+                "",
+                "waiting",
+                "waiting{",
+                "waiting{a=\"b\"}",
+                "waiting x",
+                "waiting NaN",
+                "waiting +Inf",
+                "waiting 1.2.3",
+                "waiting 1e999",
+                "waiting{a=\"} 1 b\"} x",
+                "waitings 1"
+            })
     void noNumber_isNothing(String text) {
-        assertThat(PrometheusText.sum(text, "waiting")).isEmpty();
+        assertThat(TritonMetrics.sum(text, "waiting")).isEmpty();
     }
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.batching;
 
 import dev.isthmus.gateway.metrics.LabelledCounters;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.gateway.upstream.ConnectionCounts.DurationSum;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Gauge;
@@ -9,7 +10,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntSupplier;
 
 /** What becomes of the requests of one route. Thread-safe. */
@@ -21,13 +21,7 @@ final class BatchingMeters implements AutoCloseable {
     private final Counter failed;
     private final Counter rows;
     private final Map<PlainReason, Counter> plain;
-    private final Waits waits = new Waits();
-
-    /** A sum and a count, enough for a mean. */
-    private static final class Waits {
-        private final LongAdder requests = new LongAdder();
-        private final LongAdder nanos = new LongAdder();
-    }
+    private final DurationSum waits = new DurationSum();
 
     /**
      * @param route its key
@@ -45,11 +39,7 @@ final class BatchingMeters implements AutoCloseable {
         this.failed = separated(model.and("reason", "failed"));
         this.rows = separated(model.and("reason", "rows"));
         meters.add(FunctionTimer.builder(
-                        "isthmus.batching.wait",
-                        waits,
-                        all -> all.requests.sum(),
-                        all -> all.nanos.sum(),
-                        TimeUnit.NANOSECONDS)
+                        "isthmus.batching.wait", waits, DurationSum::count, DurationSum::nanos, TimeUnit.NANOSECONDS)
                 .description("How long requests waited for others; those that did not wait do not count")
                 .tags(model)::register);
         meters.add(Gauge.builder("isthmus.batching.limit", limit::getAsInt)
@@ -73,8 +63,7 @@ final class BatchingMeters implements AutoCloseable {
     }
 
     void waited(long nanos) {
-        waits.requests.increment();
-        waits.nanos.add(nanos);
+        waits.add(nanos);
     }
 
     void alone() {

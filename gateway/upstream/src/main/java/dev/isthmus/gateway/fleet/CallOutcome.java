@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.net.Labelled;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
-import java.util.Locale;
 
 /** How a call to one server ended, with respect to the server's health. */
-enum CallOutcome {
+enum CallOutcome implements Labelled {
     /** The server responded, possibly with an error caused by the request. */
     ANSWERED,
     /** The server responded with an error of its own, or of the model: 500, INTERNAL, UNKNOWN, DATA_LOSS. */
@@ -20,11 +20,6 @@ enum CallOutcome {
     /** What the labels mean. */
     static final String LABELS = "error: answered with a 5xx status other than 502, 503 and 504; unavailable: answered"
             + " 503; failed: no valid response; cancelled: no evidence about the server";
-
-    /** The value of the label {@code outcome} of metrics. */
-    String label() {
-        return name().toLowerCase(Locale.ROOT);
-    }
 
     /**
      * The outcome of a call that ended with this failure.

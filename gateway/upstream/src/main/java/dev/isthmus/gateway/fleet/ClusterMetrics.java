@@ -3,7 +3,6 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.fleet.HedgePolicy.HedgeEvent;
 import dev.isthmus.gateway.fleet.Replica.ReplicaCounts.CheckResult;
-import dev.isthmus.gateway.fleet.Replica.ReplicaCounts.DurationSum;
 import dev.isthmus.gateway.fleet.RetryPolicy.RetryBudget;
 import dev.isthmus.gateway.metrics.ExemplarSpan;
 import dev.isthmus.gateway.metrics.LabelledCounters;
@@ -13,6 +12,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.ConnectionCounts.ConnectFailure;
+import dev.isthmus.gateway.upstream.ConnectionCounts.DurationSum;
 import dev.isthmus.gateway.upstream.ConnectionCounts.ServerCloseCause;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.FailureCause;
@@ -67,7 +67,13 @@ final class ClusterMetrics implements AutoCloseable {
         this.meters = new ReplaceableMeters(registry);
         this.upstream = Tags.of("upstream", upstream);
         for (CallOutcome outcome : CallOutcome.values()) {
-            requests.put(outcome, timer(outcome));
+            requests.put(
+                    outcome,
+                    timer(
+                            "isthmus.upstream.requests",
+                            "Attempts at a server, requests within streams included, to the first response or the"
+                                    + " failure; 0 if the request was never complete. " + CallOutcome.LABELS,
+                            this.upstream.and("outcome", outcome.label())));
         }
         retries = counters(
                 EnumSet.allOf(RetryOn.class),
@@ -84,14 +90,6 @@ final class ClusterMetrics implements AutoCloseable {
         exhausted = meters.add(Counter.builder("isthmus.upstream.retry.budget.exhausted")
                 .description("Retries that the retry budget did not allow")
                 .tags(this.upstream)::register);
-    }
-
-    private Timer timer(CallOutcome outcome) {
-        return timer(
-                "isthmus.upstream.requests",
-                "Attempts at a server, requests within streams included, to the first response or the failure; 0 if the"
-                        + " request was never complete. " + CallOutcome.LABELS,
-                upstream.and("outcome", outcome.label()));
     }
 
     private Timer timer(String meter, String what, Tags tags) {
@@ -306,14 +304,11 @@ final class ClusterMetrics implements AutoCloseable {
                     .description(
                             "Calls that wait for a connection, because it is being established or the pool is full")
                     .tags(tags)::register);
-            meters.add(FunctionTimer.builder(
-                            "isthmus.endpoint.connection.wait",
-                            counts,
-                            ConnectionCounts::waits,
-                            ConnectionCounts::waitNanos,
-                            TimeUnit.NANOSECONDS)
-                    .description("How long calls waited for a connection, those that did not wait excluded")
-                    .tags(tags)::register);
+            durations(
+                    "isthmus.endpoint.connection.wait",
+                    "How long calls waited for a connection, those that did not wait excluded",
+                    tags,
+                    counts.waits());
         }
 
         private void count(

@@ -2,16 +2,18 @@ package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.adaptive.AdaptiveLimit;
 import dev.isthmus.gateway.call.StickyHash;
+import dev.isthmus.gateway.net.Labelled;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
+import dev.isthmus.gateway.upstream.ConnectionCounts.DurationSum;
 import dev.isthmus.gateway.upstream.Upstream;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -378,43 +380,16 @@ final class Replica {
         private final LongAdder boundErrors = new LongAdder();
 
         /** The result of a check of a server. */
-        enum CheckResult {
+        enum CheckResult implements Labelled {
             READY,
             /** The server reports that it is not ready. */
             NOT_READY,
             /** The server did not respond, or not in time. */
-            FAILED;
-
-            String label() {
-                return name().toLowerCase(Locale.ROOT);
-            }
-        }
-
-        /** A number of durations and their sum. */
-        static final class DurationSum {
-            private final LongAdder count = new LongAdder();
-            private final LongAdder nanos = new LongAdder();
-
-            void add(long took) {
-                count.increment();
-                nanos.add(took);
-            }
-
-            long count() {
-                return count.sum();
-            }
-
-            long nanos() {
-                return nanos.sum();
-            }
+            FAILED
         }
 
         private static DurationSum[] sums(int length) {
-            DurationSum[] sums = new DurationSum[length];
-            for (int i = 0; i < length; i++) {
-                sums[i] = new DurationSum();
-            }
-            return sums;
+            return Stream.generate(DurationSum::new).limit(length).toArray(DurationSum[]::new);
         }
 
         void boundError() {

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream;
 
+import dev.isthmus.gateway.net.Labelled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelFuture;
@@ -8,7 +9,6 @@ import io.netty.channel.ChannelPromise;
 import io.netty.channel.ConnectTimeoutException;
 import java.io.IOException;
 import java.net.ConnectException;
-import java.util.Locale;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
@@ -21,11 +21,30 @@ public final class ConnectionCounts {
     private final AtomicLongArray closed = new AtomicLongArray(ServerCloseCause.values().length);
     private final AtomicLongArray failed = new AtomicLongArray(ConnectFailure.values().length);
     private final AtomicInteger waiting = new AtomicInteger();
-    private final LongAdder waits = new LongAdder();
-    private final LongAdder waitNanos = new LongAdder();
+    private final DurationSum waits = new DurationSum();
+
+    /** A number of durations and their sum. Thread-safe. */
+    public static final class DurationSum {
+        private final LongAdder count = new LongAdder();
+        private final LongAdder nanos = new LongAdder();
+
+        /** Adds one of so many nanoseconds. */
+        public void add(long took) {
+            count.increment();
+            nanos.add(took);
+        }
+
+        public long count() {
+            return count.sum();
+        }
+
+        public long nanos() {
+            return nanos.sum();
+        }
+    }
 
     /** Why a connection to a server was closed. */
-    public enum ServerCloseCause {
+    public enum ServerCloseCause implements Labelled {
         /** The server closed or reset it, or announced that it would. */
         SERVER,
         /** It was not used for a while. */
@@ -33,24 +52,14 @@ public final class ConnectionCounts {
         /** The server did not answer a PING. */
         UNRESPONSIVE,
         /** The gateway closed it for another reason: a call was cancelled, or the server violated the protocol. */
-        GATEWAY;
-
-        /** The name in metrics. */
-        public String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+        GATEWAY
     }
 
     /** Why a TCP connection could not be established. */
-    public enum ConnectFailure {
+    public enum ConnectFailure implements Labelled {
         REFUSED,
         TIMEOUT,
         OTHER;
-
-        /** The name in metrics. */
-        public String label() {
-            return name().toLowerCase(Locale.ROOT);
-        }
 
         private static ConnectFailure of(@Nullable Throwable cause) {
             return switch (cause) {
@@ -121,8 +130,7 @@ public final class ConnectionCounts {
     /** A call no longer waits: it has a connection, or has failed. */
     public void waitEnded(long nanos) {
         waiting.decrementAndGet();
-        waits.increment();
-        waitNanos.add(Math.max(0, nanos));
+        waits.add(Math.max(0, nanos));
     }
 
     /** The number of open connections. */
@@ -150,14 +158,9 @@ public final class ConnectionCounts {
         return waiting.get();
     }
 
-    /** The number of calls that have waited for a connection. */
-    public long waits() {
-        return waits.sum();
-    }
-
-    /** How long they have waited, in nanoseconds. */
-    public long waitNanos() {
-        return waitNanos.sum();
+    /** How long calls have waited for a connection. */
+    public DurationSum waits() {
+        return waits;
     }
 
     @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enum

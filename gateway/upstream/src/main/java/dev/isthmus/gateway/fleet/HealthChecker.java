@@ -10,11 +10,23 @@ import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.message.Wire;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -226,6 +238,253 @@ final class HealthChecker implements AutoCloseable {
         /** False before the first result. */
         boolean healthy() {
             return Boolean.TRUE.equals(healthy);
+        }
+    }
+
+    /**
+     * Probes which models are ready on one server: new models at once, known ones again in each round, as fast as {@link
+     * CheckPace} allows; one after the other over HTTP/1.1, a few together over HTTP/2. Runs on one event loop. A model is not ready if the server
+     * cannot be reached; a failure that says nothing about the model, such as rejected credentials, leaves its state
+     * unchanged.
+     */
+    static final class ModelHealthChecker {
+        /** Results within this time are published together: each publication copies the state of all models. */
+        private static final long PUBLISH_DELAY_MILLIS = 20;
+        /** Streams of one connection, which are written and read together. */
+        private static final int HTTP2_BATCH = 8;
+        /** A server that goes on denying a model that it reports to be ready is not asked each time. */
+        private static final long SUSPECTED_MILLIS = 1_000;
+
+        private final Replica replica;
+        private final Checks checks;
+        private final Supplier<Set<ModelRef>> models;
+        private final ClusterResources resources;
+        private final Supplier<Call> calls;
+        private final Map<ModelRef, HealthThreshold> thresholds = new HashMap<>();
+        private final Set<String> suspected = new HashSet<>();
+        private final Round first;
+        private final Round again;
+        private boolean publishing;
+        private volatile boolean closed;
+
+        ModelHealthChecker(
+                Replica replica,
+                Checks checks,
+                Supplier<Set<ModelRef>> models,
+                ClusterResources resources,
+                Supplier<Call> calls) {
+            this.replica = replica;
+            this.checks = checks;
+            this.models = models;
+            this.resources = resources;
+            this.calls = calls;
+            this.first = new Round((probes, task) -> resources.loop().execute(task));
+            this.again = new Round(resources.modelChecks()::submit);
+        }
+
+        /** Begins a round of all models, unless the previous one is in progress. */
+        void probe() {
+            Set<ModelRef> configured = models.get();
+            if (thresholds.keySet().retainAll(configured)) {
+                publish();
+            }
+            again.begin(thresholds.keySet());
+            if (!first.inProgress) {
+                List<ModelRef> unseen = configured.stream()
+                        .filter(model -> !thresholds.containsKey(model))
+                        .toList();
+                unseen.forEach(model -> thresholds.put(model, new HealthThreshold(checks)));
+                first.begin(unseen);
+            }
+        }
+
+        /** The server does not respond: the state of its models is unknown until it does. */
+        void reset() {
+            if (!thresholds.isEmpty()) {
+                thresholds.clear();
+                publish();
+            }
+        }
+
+        /**
+         * Probes the models of this name now. The results count at once, and earlier probes in flight do not.
+         *
+         * @return completes when the results are published, or without them if the server does not say
+         */
+        CompletableFuture<Void> recheck(String name) {
+            CompletableFuture<?>[] probes = models.get().stream()
+                    .filter(model -> !closed && model.name().equals(name))
+                    .map(this::recheck)
+                    .toArray(CompletableFuture<?>[]::new);
+            return CompletableFuture.allOf(probes).thenRun(this::publish);
+        }
+
+        private CompletableFuture<Void> recheck(ModelRef model) {
+            CompletableFuture<Void> ended = new CompletableFuture<>();
+            send(new ModelProbe(model, new HealthThreshold(checks), () -> ended.complete(null)) {
+                @Override
+                void note(boolean ready) {
+                    thresholds.put(model, threshold);
+                    threshold.record(ready);
+                }
+            });
+            return ended;
+        }
+
+        /** The server has denied a model that is known to be ready on it: checks it now, but at most once a second. */
+        void suspect(String name) {
+            if (closed || !suspected.add(name)) {
+                return;
+            }
+            try {
+                resources.loop().schedule(() -> suspected.remove(name), SUSPECTED_MILLIS, TimeUnit.MILLISECONDS);
+                recheck(name);
+            } catch (RejectedExecutionException e) {
+                // The gateway is shutting down.
+                closed = true;
+            }
+        }
+
+        private void send(ModelProbe probe) {
+            replica.server().send(calls.get(), new UpstreamRequest.ModelReadyRequest(probe.model), probe);
+        }
+
+        private void note(ModelRef model, HealthThreshold threshold, boolean ready) {
+            if (thresholds.get(model) != threshold || !threshold.record(ready) || publishing) {
+                return;
+            }
+            try {
+                resources.loop().schedule(this::publish, PUBLISH_DELAY_MILLIS, TimeUnit.MILLISECONDS);
+                publishing = true;
+            } catch (RejectedExecutionException e) {
+                // The gateway is shutting down.
+                closed = true;
+            }
+        }
+
+        private void publish() {
+            publishing = false;
+            Map<ModelRef, Boolean> ready = HashMap.newHashMap(thresholds.size());
+            thresholds.forEach((model, threshold) -> {
+                if (threshold.known()) {
+                    ready.put(model, threshold.healthy());
+                }
+            });
+            replica.readiness(replica.readiness().with(ready));
+        }
+
+        void close() {
+            closed = true;
+        }
+
+        /** When a number of probes is sent; never at once: the stack would deepen with each of them. */
+        private interface Turns {
+            void submit(int probes, Runnable task);
+        }
+
+        /** Probes of some models, a batch after the other. */
+        private final class Round {
+            private final Turns turns;
+            private Iterator<ModelRef> rest = Collections.emptyIterator();
+            private boolean inProgress;
+            private int pending;
+
+            Round(Turns turns) {
+                this.turns = turns;
+            }
+
+            void begin(Collection<ModelRef> round) {
+                if (!inProgress) {
+                    rest = List.copyOf(round).iterator();
+                    next();
+                }
+            }
+
+            private void next() {
+                int most = replica.server().peer().wire() == Wire.PROTOBUF ? HTTP2_BATCH : 1;
+                List<ModelRef> batch = new ArrayList<>(most);
+                while (batch.size() < most && rest.hasNext()) {
+                    batch.add(rest.next());
+                }
+                inProgress = !batch.isEmpty() && !closed;
+                if (!inProgress) {
+                    return;
+                }
+                try {
+                    turns.submit(batch.size(), () -> probe(batch));
+                } catch (RejectedExecutionException e) {
+                    // The gateway is shutting down.
+                    closed = true;
+                }
+            }
+
+            /** Models that were removed meanwhile, or whose server was lost, are left out. */
+            private void probe(List<ModelRef> batch) {
+                batch.removeIf(model -> !thresholds.containsKey(model));
+                pending = batch.size();
+                if (pending == 0 || closed) {
+                    next();
+                    return;
+                }
+                for (ModelRef model : batch) {
+                    send(new ModelProbe(model, Objects.requireNonNull(thresholds.get(model)), this::ended));
+                }
+            }
+
+            private void ended() {
+                pending--;
+                if (pending == 0) {
+                    next();
+                }
+            }
+        }
+
+        /** The reply to one probe. */
+        private class ModelProbe implements Reply {
+            final ModelRef model;
+            final HealthThreshold threshold;
+            private final Runnable then;
+            private @Nullable Boolean ready;
+            private boolean ended;
+
+            /** @param threshold the model's when the probe is sent */
+            ModelProbe(ModelRef model, HealthThreshold threshold, Runnable then) {
+                this.model = model;
+                this.threshold = threshold;
+                this.then = then;
+            }
+
+            void note(boolean ready) {
+                ModelHealthChecker.this.note(model, threshold, ready);
+            }
+
+            @Override
+            public void message(ReplyMessage response) {
+                ready = response instanceof ReplyMessage.ModelReadyState is && is.ready();
+                response.release();
+            }
+
+            @Override
+            public void complete() {
+                end(ready);
+            }
+
+            @Override
+            public void fail(OipException failure) {
+                boolean denied = failure.code() == ErrorCode.NOT_FOUND || UpstreamFailures.isUnreachable(failure);
+                end(denied ? false : null);
+            }
+
+            /** @param result null if the response says nothing about the model, or there is none */
+            private void end(@Nullable Boolean result) {
+                if (!ended) {
+                    ended = true;
+                    if (result != null) {
+                        note(result);
+                    }
+                    then.run();
+                }
+            }
         }
     }
 }

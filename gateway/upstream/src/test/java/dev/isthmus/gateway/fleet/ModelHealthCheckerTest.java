@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.fleet.ClusterResources.CheckPace;
+import dev.isthmus.gateway.fleet.HealthChecker.ModelHealthChecker;
 import dev.isthmus.gateway.fleet.Replica.SlowStart;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;

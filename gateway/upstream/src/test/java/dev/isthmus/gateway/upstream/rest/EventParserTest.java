@@ -3,7 +3,7 @@ package dev.isthmus.gateway.upstream.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.isthmus.gateway.upstream.rest.EventReader.EventParser;
+import dev.isthmus.gateway.upstream.rest.RestUpstream.EventReader.EventParser;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;

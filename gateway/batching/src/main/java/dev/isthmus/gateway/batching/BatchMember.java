@@ -2,6 +2,7 @@ package dev.isthmus.gateway.batching;
 
 import dev.isthmus.gateway.batching.BatchedModel.SentCall;
 import dev.isthmus.gateway.batching.JoinedBatch.SingleRequests;
+import dev.isthmus.gateway.batching.RouteBatching.BatchingResources;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.ForwardingReply;

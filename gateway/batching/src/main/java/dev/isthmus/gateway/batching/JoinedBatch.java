@@ -2,6 +2,7 @@ package dev.isthmus.gateway.batching;
 
 import dev.isthmus.gateway.batching.BatchedModel.SentCall;
 import dev.isthmus.gateway.batching.JoinCodec.RowOwners;
+import dev.isthmus.gateway.batching.RouteBatching.BatchingResources;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallLog;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.batching.RouteBatching.RowLimitLookup;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;

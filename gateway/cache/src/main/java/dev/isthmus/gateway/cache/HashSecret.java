@@ -6,7 +6,7 @@ import java.security.SecureRandom;
 
 /** The random values of this process that its hashes depend on, so that nobody can make up requests with equal ones. */
 public final class HashSecret {
-    /** Words of a block of {@link BlockHash}. */
+    /** Words of a block of {@link RequestHasher.BlockHash}. */
     static final int WORDS = 1024;
 
     private static final int PREFIX = 32;

@@ -4,6 +4,8 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.RemovalCause;
 import com.github.benmanes.caffeine.cache.Scheduler;
+import dev.isthmus.gateway.cache.ResponseCaches.CacheMeters;
+import dev.isthmus.gateway.cache.SharedCall.CollapsedCall;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Reply;
@@ -393,4 +395,20 @@ public final class ResponseCache implements RouteService {
         purge();
         all.closed(this);
     }
+
+    /**
+     * A request whose response may be kept.
+     *
+     * @param priority only requests of the same one share a call: in a queue, a call has the place of its first request
+     * @param id of the request; empty if it has none
+     */
+    record CacheLookup(
+            Call call,
+            CacheKey key,
+            long priority,
+            CacheDirectives directives,
+            Upstream upstream,
+            Reply reply,
+            String id,
+            String served) {}
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.cache;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.cache.RequestHasher.BlockHash;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;

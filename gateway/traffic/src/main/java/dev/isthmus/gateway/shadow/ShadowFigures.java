@@ -3,6 +3,8 @@ package dev.isthmus.gateway.shadow;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.metrics.LabelledCounters;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.gateway.shadow.ShadowReport.DifferenceTally;
+import dev.isthmus.gateway.shadow.ShadowReport.ResponseMismatch;
 import dev.isthmus.transcoder.compare.OutputComparison;
 import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.Counter;

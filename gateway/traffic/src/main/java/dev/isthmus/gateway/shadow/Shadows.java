@@ -2,8 +2,10 @@ package dev.isthmus.gateway.shadow;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
@@ -16,10 +18,14 @@ import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.message.Wire;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -216,6 +222,154 @@ public final class Shadows implements RouteService {
         @Override
         public void cancel() {
             stream.cancel();
+        }
+    }
+
+    /** A request that was sent, and its copies. */
+    static final class ShadowedCall extends ForwardingReply implements Subscription {
+        private final Shadows shadows;
+        private ShadowCopies copies = ShadowCopies.NONE;
+        private Subscription inFlight = Subscription.NONE;
+        private boolean ended;
+
+        ShadowedCall(Shadows shadows, Reply client) {
+            super(client);
+            this.shadows = shadows;
+        }
+
+        /** @param request taken */
+        Subscription send(Upstream inner, Call call, InferenceRequest request) {
+            InferSource source = request.source();
+            Target primary = new Target(request.server(), request.model(), "");
+            source.retain();
+            try {
+                inFlight = inner.send(call, request, this).cancelIf(ended);
+            } catch (RuntimeException | OutOfMemoryError e) {
+                source.release();
+                throw e;
+            }
+            if (ended) {
+                source.release();
+            } else {
+                ModelRef requested = Objects.requireNonNull(call.operation().requestedModel());
+                copies = shadows.begin(call, requested, primary, source);
+            }
+            return this;
+        }
+
+        /** What is compared is needed as a whole. */
+        @Override
+        public boolean acceptsParts(Wire wire, long length) {
+            return !copies.compares() && super.acceptsParts(wire, length);
+        }
+
+        @Override
+        public void message(ReplyMessage message) {
+            if (message instanceof ReplyMessage.Inference inference) {
+                copies.responded(inference.message());
+            }
+            super.message(message);
+        }
+
+        @Override
+        public void complete() {
+            end();
+            super.complete();
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            end();
+            super.fail(failure);
+        }
+
+        private void end() {
+            ended = true;
+            copies.ended();
+        }
+
+        @Override
+        public void cancel() {
+            end();
+            inFlight.cancel();
+        }
+
+        @Override
+        public void onReady() {
+            inFlight.onReady();
+        }
+    }
+
+    /**
+     * The copies of one call, which are notified of its end on the call's event loop, before the client's reply ends. Only the
+     * first of {@link #responded} and {@link #ended} counts. Throws nothing.
+     */
+    static final class ShadowCopies {
+        /** For a call without copies. */
+        static final ShadowCopies NONE = new ShadowCopies(List.of(), null);
+
+        private static final Logger LOG = LoggerFactory.getLogger(ShadowCopies.class);
+
+        private final List<ShadowCopy> copies;
+        private final @Nullable InferSource source;
+        private boolean notified;
+
+        ShadowCopies(List<ShadowCopy> copies, @Nullable InferSource source) {
+            this.copies = copies;
+            this.source = source;
+        }
+
+        /** Sends the copies. */
+        void send() {
+            if (source != null) {
+                copies.forEach(copy -> copy.send(source));
+                source.release();
+            }
+        }
+
+        /** Drops the copies: the loop has terminated. */
+        void drop() {
+            copies.forEach(copy -> copy.drop(ShadowOutcome.CLOSED));
+            if (source != null) {
+                source.release();
+            }
+        }
+
+        /** Whether the complete response is needed; if not, {@link #ended} suffices. */
+        boolean compares() {
+            return !notified && copies.stream().anyMatch(ShadowCopy::compares);
+        }
+
+        /**
+         * The server responded.
+         *
+         * @param response on the server's wire, borrowed: parts that are kept are retained, not copied
+         */
+        void responded(InferMessage response) {
+            notifyCopies(copy -> copy.primaryResponded(response));
+        }
+
+        /** There is no response to compare with: the call failed, or the client has disconnected. */
+        void ended() {
+            notifyCopies(ShadowCopy::primaryEnded);
+        }
+
+        private void notifyCopies(Consumer<ShadowCopy> notification) {
+            if (notified || copies.isEmpty()) {
+                return;
+            }
+            notified = true;
+            for (ShadowCopy copy : copies) {
+                try {
+                    notification.accept(copy);
+                } catch (RuntimeException fault) {
+                    LOG.atError()
+                            .addMarker(RepeatingLogEvent.MARKER)
+                            .setCause(fault)
+                            .log("internal error in a copy for a shadow; please report it");
+                    copy.drop(ShadowOutcome.FAILED);
+                }
+            }
         }
     }
 }

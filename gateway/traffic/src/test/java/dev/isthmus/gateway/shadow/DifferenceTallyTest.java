@@ -2,6 +2,7 @@ package dev.isthmus.gateway.shadow;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.shadow.ShadowReport.DifferenceTally;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.transcoder.compare.OutputComparison;
 import org.junit.jupiter.api.Test;

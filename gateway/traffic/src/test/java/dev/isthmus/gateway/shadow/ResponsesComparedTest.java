@@ -13,6 +13,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.shadow.Shadows.ShadowCopies;
 import dev.isthmus.transcoder.InferMessage;
 import io.micrometer.core.instrument.DistributionSummary;
 import java.time.Duration;

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.shadow.Shadows.ShadowCopies;
 import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.InferSource;
 import dev.isthmus.gateway.upstream.Upstream;

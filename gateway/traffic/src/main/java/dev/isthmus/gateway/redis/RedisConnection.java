@@ -3,6 +3,7 @@ package dev.isthmus.gateway.redis;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
+import dev.isthmus.gateway.redis.RedisServers.RedisLink;
 import dev.isthmus.gateway.settings.SharedConfig;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;

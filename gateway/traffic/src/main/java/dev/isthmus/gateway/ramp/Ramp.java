@@ -2,6 +2,8 @@ package dev.isthmus.gateway.ramp;
 
 import dev.isthmus.gateway.metrics.LabelledCounters;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.gateway.ramp.RampGuard.GuardBreach;
+import dev.isthmus.gateway.ramp.StepFigures.TargetFigures;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.Units;
 import io.micrometer.core.instrument.Counter;

@@ -2,6 +2,8 @@ package dev.isthmus.gateway.ramp;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.net.Labelled;
+import dev.isthmus.gateway.ramp.StepFigures.TargetFigures;
 import dev.isthmus.gateway.settings.ModelConfig;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -164,5 +166,21 @@ final class RampGuard {
                 ? "responses cannot be compared with the primary ones"
                 : "responses differ from the primary ones by " + difference;
         return new GuardBreach(GuardBreach.BreachKind.DIFFERENCE, "its " + what + "; the limit is " + limit);
+    }
+
+    /**
+     * Why a ramp is rolled back.
+     *
+     * @param text for operators, with value and limit
+     */
+    record GuardBreach(BreachKind kind, String text) {
+
+        enum BreachKind implements Labelled {
+            ERROR_RATE,
+            LATENCY,
+            DIFFERENCE,
+            /** An operator requested it. */
+            REQUESTED
+        }
     }
 }

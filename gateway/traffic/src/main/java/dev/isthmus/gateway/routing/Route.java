@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -493,6 +494,28 @@ public final class Route {
                     && arm.version() != null
                     && !version.isEmpty()
                     && !arm.version().equals(version);
+        }
+    }
+
+    /**
+     * The targets chosen at random for one stream of requests: a stream keeps them, so that its requests to a model stay in
+     * order on one server. A target whose share has become 0 is replaced. Used on the stream's event loop; bounded by the
+     * size of the configuration.
+     */
+    public static final class StreamSelections {
+        private final Map<String, String> armByRoute = new HashMap<>();
+
+        WeightedTarget arm(
+                String route, WeightedTargets split, @Nullable RequestedVersion version, RandomGenerator random) {
+            String key = version == null ? route : route + '\n' + version.version();
+            String name = armByRoute.get(key);
+            WeightedTarget previous = name == null ? null : split.named(name);
+            if (previous != null && split.keeps(previous, version)) {
+                return previous;
+            }
+            WeightedTarget arm = split.at(random.nextLong(), version);
+            armByRoute.put(key, arm.name());
+            return arm;
         }
     }
 }

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.routing.Route.StreamSelections;
 import dev.isthmus.oip.ModelRef;
 import java.util.HashSet;
 import java.util.Map;

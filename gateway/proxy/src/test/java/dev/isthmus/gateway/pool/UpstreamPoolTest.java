@@ -2,7 +2,8 @@ package dev.isthmus.gateway.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.pool.UpstreamPool.Lease;
+import dev.isthmus.gateway.pool.Upstreams.UpstreamPool;
+import dev.isthmus.gateway.pool.Upstreams.UpstreamPool.Lease;
 import dev.isthmus.gateway.upstream.FakeUpstream;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,33 +1,46 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.GatewayReadiness;
+import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.LayerFactory;
 import dev.isthmus.gateway.call.Layers;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.call.Slot;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable.CachePurging;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable.RateLimiting;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable.TargetMetering;
 import dev.isthmus.gateway.dispatch.RoutedCall.Routing;
 import dev.isthmus.gateway.extauthz.ExternalAuthorization;
+import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.metrics.TargetMeters;
 import dev.isthmus.gateway.pool.Upstreams.UpstreamResources;
+import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.BuiltInLayer;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.LayersConfig.AddedLayer;
 import dev.isthmus.gateway.settings.RequestValidation;
 import dev.isthmus.gateway.validation.ModelSignatures;
 import dev.isthmus.gateway.validation.RequestValidator;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBuf;
+import io.netty.util.AsciiString;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -216,6 +229,210 @@ public record ProxyStack(
                 }
             }
             created.clear();
+        }
+    }
+
+    /** The layer that reports outcome and latency of each request to the ramp of its route. */
+    static final class RampTiming implements Layer {
+        private static final Slot<ResponseTimer> TIMER = new Slot<>();
+
+        private final Ramps ramps;
+        private final LongSupplier nanoTime;
+
+        RampTiming(Ramps ramps, LongSupplier nanoTime) {
+            this.ramps = ramps;
+            this.nanoTime = nanoTime;
+        }
+
+        @Override
+        public String name() {
+            return "ramps";
+        }
+
+        @Override
+        public void sending(Exchange exchange) {
+            RoutedCall routed = RoutedCall.in(exchange);
+            if (routed != null && routed.policies().ramped()) {
+                ResponseTimer timer = exchange.get(TIMER);
+                if (timer == null) {
+                    timer = new ResponseTimer(nanoTime);
+                    exchange.put(TIMER, timer);
+                }
+                timer.sending();
+            }
+        }
+
+        @Override
+        public void responding(Exchange exchange) {
+            ResponseTimer timer = exchange.get(TIMER);
+            if (timer != null) {
+                timer.responded();
+            }
+        }
+
+        @Override
+        public void targetEnded(Exchange exchange, @Nullable OipException failure) {
+            ResponseTimer timer = exchange.get(TIMER);
+            if (timer == null) {
+                return;
+            }
+            timer.responded();
+            RoutedCall routed = RoutedCall.of(exchange);
+            Target target = routed.target();
+            if (timer.isKnown() && target != null) {
+                boolean failed = failure != null && Ramps.counts(failure.code());
+                TargetMeters.TargetMeter meter = TargetMetering.meter(exchange);
+                if (meter != null && !failed) {
+                    meter.responded(timer.nanos());
+                }
+                ramps.record(routed.route().key(), target.arm(), failed, timer.nanos());
+            }
+        }
+
+        /** Measures a target's response time: until the response is complete, or starts to be forwarded. */
+        static final class ResponseTimer {
+            private static final long NOT_YET = -1;
+
+            private final LongSupplier nanoTime;
+            private long sentAt;
+            private long nanos = NOT_YET;
+            private boolean running;
+
+            ResponseTimer(LongSupplier nanoTime) {
+                this.nanoTime = nanoTime;
+            }
+
+            /** The request is sent. */
+            void sending() {
+                sentAt = nanoTime.getAsLong();
+                nanos = NOT_YET;
+                running = true;
+            }
+
+            /** The response is received; only the first call since the request was sent counts. */
+            void responded() {
+                if (running) {
+                    running = false;
+                    nanos = nanoTime.getAsLong() - sentAt;
+                }
+            }
+
+            /** Whether the response has been received since the request was sent. */
+            boolean isKnown() {
+                return nanos >= 0;
+            }
+
+            long nanos() {
+                return nanos;
+            }
+        }
+    }
+
+    /**
+     * Gives each call a request id: the client's {@code x-request-id}, or a new one if that is missing, longer than 128
+     * characters, or has characters other than ASCII letters, digits and ._~:/+=@-. Every response has it, errors included,
+     * and servers get it. Thread-safe.
+     */
+    static final class RequestIds implements Layer {
+        private static final int MAX_LENGTH = 128;
+        private static final String OTHERS = "._~:/+=@-";
+
+        private final boolean forwarded;
+
+        /** @param forwarded whether servers get the id of a call */
+        RequestIds(boolean forwarded) {
+            this.forwarded = forwarded;
+        }
+
+        @Override
+        public String name() {
+            return "request_ids";
+        }
+
+        @Override
+        public void began(Exchange exchange) {
+            String received = exchange.context().headers().value(HeaderAllowList.REQUEST_ID);
+            AsciiString kept = received != null && acceptable(received) ? AsciiString.of(received) : null;
+            AsciiString id = kept == null ? HexIds.random128() : kept;
+            if (forwarded && received != null && kept == null && exchange.isCall()) {
+                exchange.call(exchange.call().withHeader(HeaderAllowList.REQUEST_ID, id.toString()));
+            }
+            exchange.context().identified(id, forwarded && received == null);
+            exchange.identified(id);
+        }
+
+        private static boolean acceptable(String id) {
+            if (id.isEmpty() || id.length() > MAX_LENGTH) {
+                return false;
+            }
+            for (int i = 0; i < id.length(); i++) {
+                char c = id.charAt(i);
+                boolean alphanumeric = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+                if (!alphanumeric && OTHERS.indexOf(c) < 0) {
+                    return false;
+                }
+            }
+            return true;
+        }
+    }
+
+    /**
+     * The layer that limits concurrent calls, of all callers and of each, and the memory of their requests. A call acquires a concurrency permit when
+     * its request is complete, so that no client holds one by sending nothing; a stream of requests acquires it with its
+     * first message. The permit is released when the call ends or its client disconnects; until then the call counts the
+     * memory of its request. Without a permit or memory, the call fails. Health and metadata requests are always admitted.
+     */
+    static final class AdmissionControl implements Layer {
+        private static final Slot<Admission.Permit> PERMIT = new Slot<>();
+
+        private final Admission admission;
+
+        AdmissionControl(Admission admission) {
+            this.admission = admission;
+        }
+
+        @Override
+        public String name() {
+            return "admission";
+        }
+
+        @Override
+        public @Nullable CompletableFuture<?> open(Exchange exchange) {
+            if (exchange.stream() == null && exchange.call().operation().needsPermit()) {
+                admission.check(exchange.context().principal().name());
+                exchange.countMemory();
+            }
+            return null;
+        }
+
+        @Override
+        public void data(Exchange exchange, ByteBuf part) {
+            if (exchange.call().operation() instanceof Operation.InferStream) {
+                acquire(exchange);
+            }
+        }
+
+        @Override
+        public void complete(Exchange exchange) {
+            Operation operation = exchange.call().operation();
+            if (exchange.stream() == null && !(operation instanceof Operation.InferStream) && operation.needsPermit()) {
+                acquire(exchange);
+            }
+        }
+
+        private void acquire(Exchange exchange) {
+            if (exchange.get(PERMIT) == null) {
+                exchange.put(
+                        PERMIT, admission.acquire(exchange.context().principal().name()));
+            }
+        }
+
+        @Override
+        public void finished(Exchange exchange) {
+            Admission.Permit permit = exchange.get(PERMIT);
+            if (permit != null) {
+                permit.release();
+            }
         }
     }
 }

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.dispatch.RampTiming.ResponseTimer;
+import dev.isthmus.gateway.dispatch.ProxyStack.RampTiming.ResponseTimer;
 import org.junit.jupiter.api.Test;
 
 class ResponseTimerTest {

@@ -10,12 +10,7 @@ import dev.isthmus.oip.OipException;
 import java.util.function.Supplier;
 
 /** The stack of the generation that is current when a call starts. Thread-safe. */
-final class CurrentStack implements Service {
-    private final Supplier<Generation> current;
-
-    CurrentStack(Supplier<Generation> current) {
-        this.current = current;
-    }
+record CurrentStack(Supplier<Generation> current) implements Service {
 
     /** The current generation; it stays open until the call has ended. */
     private Generation enter() {

@@ -22,9 +22,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** Explains in text what a caller may do with a model, from the configuration alone. */
-final class AccessExplanation {
-    private final GatewayConfig config;
-    private final ExplainedCaller caller;
+record AccessExplanation(GatewayConfig config, ExplainedCaller caller) {
 
     /**
      * A caller.
@@ -39,11 +37,6 @@ final class AccessExplanation {
             Set<String> groups,
             Map<String, String> claims,
             @Nullable String listener) {}
-
-    AccessExplanation(GatewayConfig config, ExplainedCaller caller) {
-        this.config = config;
-        this.caller = caller;
-    }
 
     /** @throws ConfigException if the file of API keys cannot be read */
     List<String> lines(ModelRef model) throws ConfigException {

@@ -21,20 +21,11 @@ import java.util.Map;
 /**
  * A demonstration for new users: sends a handwritten digit to the gateway's own port over REST and gRPC, and prints the
  * responses and commands to try.
+ *
+ * @param console the URL of the console's page that sends requests
  */
-final class Demo {
+record Demo(InetSocketAddress address, String console, PrintWriter out) {
     private static final ModelRef DIGITS = ModelRef.of("digits");
-
-    private final InetSocketAddress address;
-    private final String console;
-    private final PrintWriter out;
-
-    /** @param console the URL of the console's page that sends requests */
-    Demo(InetSocketAddress address, String console, PrintWriter out) {
-        this.address = address;
-        this.console = console;
-        this.out = out;
-    }
 
     void run() throws Exception {
         byte[] sample = sample();

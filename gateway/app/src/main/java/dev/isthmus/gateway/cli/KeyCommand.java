@@ -6,7 +6,6 @@ import java.io.PrintWriter;
 import java.security.SecureRandom;
 import java.util.Base64;
 import java.util.List;
-import java.util.random.RandomGenerator;
 
 /** Makes an API key. */
 final class KeyCommand extends Command {
@@ -15,13 +14,7 @@ final class KeyCommand extends Command {
 
     private static final int RANDOM_BYTES = 32;
 
-    private final RandomGenerator random;
-
     KeyCommand() {
-        this(new SecureRandom());
-    }
-
-    KeyCommand(RandomGenerator random) {
         super(
                 "key",
                 List.of("NAME"),
@@ -29,7 +22,6 @@ final class KeyCommand extends Command {
                 "Makes an API key, and the line for the file of keys.",
                 "NAME is the name of the caller. Groups may be added to the line, separated by spaces.",
                 "The key is shown only here: the file has its SHA-256.");
-        this.random = random;
     }
 
     @Override
@@ -40,7 +32,7 @@ final class KeyCommand extends Command {
                     "a name of at most 255 printable ASCII characters without # is expected, got '" + name + "'");
         }
         byte[] bytes = new byte[RANDOM_BYTES];
-        random.nextBytes(bytes);
+        new SecureRandom().nextBytes(bytes);
         String key = PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
         PrintWriter out = console.out();
         out.println("key:  " + key);

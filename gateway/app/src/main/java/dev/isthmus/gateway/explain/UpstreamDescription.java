@@ -19,12 +19,7 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /** Describes in text how an upstream handles calls. */
-final class UpstreamDescription {
-    private final GatewayConfig config;
-
-    UpstreamDescription(GatewayConfig config) {
-        this.config = config;
-    }
+record UpstreamDescription(GatewayConfig config) {
 
     List<String> of(String name) {
         UpstreamConfig upstream = config.upstreams().get(name);

@@ -15,15 +15,9 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** The routes of the admin listener that show and change log levels. */
-public final class LoggingPages {
+public record LoggingPages(ProcessLog log) {
     private static final String DEFAULT = "default";
     private static final Duration MAX_TIME = Duration.ofDays(1);
-
-    private final ProcessLog log;
-
-    public LoggingPages(ProcessLog log) {
-        this.log = log;
-    }
 
     public void addTo(AdminRoutes routes) {
         routes.route("GET", "/logging", this::show)

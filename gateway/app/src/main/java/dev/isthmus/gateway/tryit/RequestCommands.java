@@ -24,19 +24,12 @@ import java.util.stream.Collectors;
 /**
  * A request as commands for a shell, and as a program. Values of headers are not in them: they are read from variables
  * of the environment.
+ *
+ * @param url where the client reaches the listener
  */
-final class RequestCommands {
+record RequestCommands(TryItRequest request, URI url) {
     /** Longer commands are not shown: nobody pastes them, and shells do not take them. */
     private static final int MAX_LENGTH = 96 << 10;
-
-    private final TryItRequest request;
-    private final URI url;
-
-    /** @param url where the client reaches the listener */
-    RequestCommands(TryItRequest request, URI url) {
-        this.request = request;
-        this.url = url;
-    }
 
     /**
      * The commands by name; without those that would be too long.

@@ -8,18 +8,14 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 
 /** A request as a Python program with tritonclient. */
-final class TritonclientProgram {
-    private final TryItRequest request;
-    private final URI url;
-    private final boolean grpc;
+record TritonclientProgram(TryItRequest request, URI url) {
 
-    TritonclientProgram(TryItRequest request, URI url) {
-        this.request = request;
-        this.url = url;
-        this.grpc = request.form() == RequestForm.GRPC;
+    private boolean grpc() {
+        return request.form() == RequestForm.GRPC;
     }
 
     String text() {
+        boolean grpc = grpc();
         boolean environment = !request.headers().isEmpty() || url.getScheme().equals("https");
         boolean bfloats = request.inputs().stream().anyMatch(input -> input.type() == DataType.BF16);
         return (environment ? "import os\n" : "")
@@ -60,7 +56,7 @@ final class TritonclientProgram {
         if (!url.getScheme().equals("https")) {
             return "";
         }
-        return grpc
+        return grpc()
                 ? ", ssl=True, root_certificates=os.environ[\"CA_FILE\"]"
                 : ", ssl=True, ssl_options={\"ca_certs\": os.environ[\"CA_FILE\"]}";
     }

@@ -19,22 +19,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** Sends the same request repeatedly, a few at a time. Owns the request. */
-final class LoadLoop {
+record LoadLoop(Upstream gateway, ModelRef model, InferMessage request, int times, ByteBufAllocator allocator) {
     private static final int CONCURRENCY = 4;
-
-    private final Upstream gateway;
-    private final ModelRef model;
-    private final InferMessage request;
-    private final int times;
-    private final ByteBufAllocator allocator;
-
-    LoadLoop(Upstream gateway, ModelRef model, InferMessage request, int times, ByteBufAllocator allocator) {
-        this.gateway = gateway;
-        this.model = model;
-        this.request = request;
-        this.times = times;
-        this.allocator = allocator;
-    }
 
     void release() {
         request.release();

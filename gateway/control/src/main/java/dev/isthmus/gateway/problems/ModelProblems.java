@@ -17,7 +17,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** Models whose calls fail because of servers or the gateway, and models that are not ready on servers that are. */
-final class ModelProblems {
+record ModelProblems(ProblemSearch search, Map<String, List<ReplicaStatus>> upstreams) {
     /** The share of failed calls from which on a model is a problem. */
     private static final double NOTICED = 0.01;
     /** The share from which on it is critical; the alert IsthmusErrors has the same. */
@@ -25,12 +25,8 @@ final class ModelProblems {
     /** Fewer failed calls may be chance. */
     private static final int FEWEST = 2;
 
-    private final ProblemSearch search;
-    private final Map<String, List<ReplicaStatus>> upstreams;
-
     ModelProblems(ProblemSearch search) {
-        this.search = search;
-        this.upstreams = ServerProblems.upstreams(search.gateway());
+        this(search, ServerProblems.upstreams(search.gateway()));
     }
 
     void addTo(List<GatewayProblem> found) {

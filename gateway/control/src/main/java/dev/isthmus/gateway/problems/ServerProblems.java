@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Servers that are not ready, and those that are ready and fail calls. */
-final class ServerProblems {
+record ServerProblems(ProblemSearch search, Map<String, List<ReplicaStatus>> upstreams) {
     /** The share of failed attempts from which on a server is a problem. */
     private static final double NOTICED = 0.01;
     /** The share from which on it is critical; the alert IsthmusServerErrors has the same. */
@@ -31,12 +31,8 @@ final class ServerProblems {
     private static final int FEWEST_OF_OTHERS = 5;
     private static final int REASONS = 3;
 
-    private final ProblemSearch search;
-    private final Map<String, List<ReplicaStatus>> upstreams;
-
     ServerProblems(ProblemSearch search) {
-        this.search = search;
-        this.upstreams = upstreams(search.gateway());
+        this(search, upstreams(search.gateway()));
     }
 
     /** The servers by upstream, less those that wait for their first health check: nothing is known of them yet. */

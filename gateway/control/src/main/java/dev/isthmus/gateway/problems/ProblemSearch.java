@@ -36,7 +36,6 @@ record ProblemSearch(
         new ModelProblems(this).addTo(found);
         new LimitProblems(this).addTo(found);
         new TrafficProblems(this).addTo(found);
-        new PeerProblems(gateway.peers()).addTo(found);
         found.sort(GatewayProblem.WORST_FIRST);
         return found;
     }

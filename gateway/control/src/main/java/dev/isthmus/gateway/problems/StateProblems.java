@@ -2,6 +2,7 @@ package dev.isthmus.gateway.problems;
 
 import dev.isthmus.gateway.console.FleetReading;
 import dev.isthmus.gateway.console.FleetReading.MeterKey;
+import dev.isthmus.gateway.peers.PeerPages.PeerFindings;
 import dev.isthmus.gateway.problems.ProblemReport.GatewaySnapshot;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
@@ -13,7 +14,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
 
-/** What is wrong whether there are calls or not: the gateway, ramps, certificates, the shared store, drift. */
+/** What is wrong whether there are calls or not: the gateway and its peers, ramps, certificates, the shared store, drift. */
 record StateProblems(ProblemSearch search) {
     /** How long before its end a certificate is a problem; the alert IsthmusCertificateExpires has the same. */
     private static final Duration SOON = Duration.ofDays(14);
@@ -49,6 +50,14 @@ record StateProblems(ProblemSearch search) {
             found.add(rejected(reload.time(), rejected));
         }
         gateway.drift().forEach((model, differences) -> found.add(drift(model, differences)));
+        PeerFindings peers = gateway.peers();
+        peers.unreachable().forEach((peer, why) -> found.add(unreachable(peer, why)));
+        if (!peers.otherConfiguration().isEmpty()) {
+            found.add(otherConfiguration(peers));
+        }
+        if (!peers.otherVersion().isEmpty()) {
+            found.add(otherVersion(peers));
+        }
     }
 
     private static GatewayProblem notReady(String obstacle) {
@@ -170,5 +179,46 @@ record StateProblems(ProblemSearch search) {
                 ProblemText.first(differences, LINES) + ". A request may succeed on one server and fail on another.",
                 "Load the same model on all servers of the upstream. The page Models shows all differences.",
                 ProblemText.page("models", "search", model));
+    }
+
+    private static GatewayProblem unreachable(String gateway, String why) {
+        return new GatewayProblem(
+                        ProblemKind.GATEWAY_UNREACHABLE,
+                        Map.of("gateway", gateway),
+                        "Gateway '" + gateway + "' cannot be reached.",
+                        "Its admin address: " + why + ". Its calls are missing in the sums of the page Gateways.",
+                        "Look whether it runs. If it does, check its admin address, the token and TLS of admin.peers.",
+                        ProblemText.page("gateways"))
+                .command("isthmus health --admin " + ProblemText.argument(gateway));
+    }
+
+    private static GatewayProblem otherConfiguration(PeerFindings peers) {
+        return new GatewayProblem(
+                ProblemKind.GATEWAYS_DIFFER,
+                Map.of("difference", "configuration"),
+                count(peers, peers.otherConfiguration()) + " another configuration: "
+                        + ProblemText.names(peers.otherConfiguration()) + ".",
+                "They differ from most gateways in " + ProblemText.names(peers.sections())
+                        + ", so that a call may end differently at each.",
+                "Give all gateways the same file. If they have it, look at the last reload on the page Configuration of"
+                        + " each.",
+                ProblemText.page("gateways"));
+    }
+
+    private static GatewayProblem otherVersion(PeerFindings peers) {
+        return new GatewayProblem(
+                ProblemKind.GATEWAYS_DIFFER,
+                Map.of("difference", "version"),
+                count(peers, peers.otherVersion()) + " another version: " + ProblemText.names(peers.otherVersion())
+                        + ".",
+                "Gateways of several versions may read the same configuration differently.",
+                "Wait if an update is under way; otherwise update the rest.",
+                ProblemText.page("gateways"));
+    }
+
+    /** "2 of 5 gateways have". */
+    private static String count(PeerFindings peers, List<String> others) {
+        return others.size() + " of " + ProblemText.plural(peers.gateways(), "gateway")
+                + (others.size() == 1 ? " has" : " have");
     }
 }

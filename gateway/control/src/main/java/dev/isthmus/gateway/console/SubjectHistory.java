@@ -361,15 +361,13 @@ final class SubjectHistory {
         /** An authenticated caller. */
         CALLER;
 
-        private static final List<String> OF_INFERENCES =
-                List.of("rate", "client_errors", "server_errors", "p50", "p95", "p99");
         private static final List<String> OF_ATTEMPTS = List.of("rate", "no_response", "server_errors", "mean");
         private static final List<String> OF_CALLS = List.of("rate", "errors", "limited", "p50", "p95", "p99");
 
         /** The names of the figures. */
         List<String> figures() {
             return switch (this) {
-                case MODEL, TARGET -> OF_INFERENCES;
+                case MODEL, TARGET -> TrafficFigures.NAMES;
                 case SERVER -> OF_ATTEMPTS;
                 case CALLER -> OF_CALLS;
             };
@@ -398,12 +396,7 @@ final class SubjectHistory {
          */
         double[] figures(CallTotals calls, double seconds) {
             return switch (this) {
-                case MODEL, TARGET -> {
-                    TrafficFigures all = TrafficFigures.of(calls, seconds);
-                    yield new double[] {
-                        all.rate(), all.clientErrors(), all.serverErrors(), all.p50(), all.p95(), all.p99()
-                    };
-                }
+                case MODEL, TARGET -> TrafficFigures.of(calls, seconds).values();
                 case SERVER ->
                     new double[] {
                         TrafficFigures.rate(calls.calls(), seconds),

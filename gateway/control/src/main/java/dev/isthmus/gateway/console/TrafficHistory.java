@@ -192,12 +192,12 @@ public final class TrafficHistory {
         document.put("interval_seconds", length <= MINUTES ? SECONDS : TimeUnit.MINUTES.toSeconds(1));
         document.put("now", samples.isEmpty() ? Map.of() : now(List.copyOf(samples)));
         document.put("times", all.stream().skip(1).map(TrafficSample::time).toList());
-        document.put("rate", series(steps, step -> step.figures().rate()));
-        document.put("client_errors", series(steps, step -> step.figures().clientErrors()));
-        document.put("server_errors", series(steps, step -> step.figures().serverErrors()));
-        document.put("p50", series(steps, step -> step.figures().p50()));
-        document.put("p95", series(steps, step -> step.figures().p95()));
-        document.put("p99", series(steps, step -> step.figures().p99()));
+        for (int i = 0; i < TrafficFigures.NAMES.size(); i++) {
+            int figure = i;
+            document.put(
+                    TrafficFigures.NAMES.get(i),
+                    series(steps, step -> step.figures().values()[figure]));
+        }
         document.put("own_share", series(steps, SampleStep::ownShare));
         document.put("own_seconds", series(steps, SampleStep::ownSeconds));
         document.put("memory", series(steps, SampleStep::memory));
@@ -297,6 +297,7 @@ public final class TrafficHistory {
      * @param p50 in seconds, as p95 and p99: of successful calls that are no streams
      */
     record TrafficFigures(double rate, double clientErrors, double serverErrors, double p50, double p95, double p99) {
+        static final List<String> NAMES = List.of("rate", "client_errors", "server_errors", "p50", "p95", "p99");
         private static final double MICROS = 1e6;
 
         /** @param seconds from the earlier to the later reading */
@@ -324,14 +325,17 @@ public final class TrafficHistory {
             return seconds <= 0 ? Double.NaN : calls / seconds;
         }
 
+        /** The figures, in the order of their names. */
+        double[] values() {
+            return new double[] {rate, clientErrors, serverErrors, p50, p95, p99};
+        }
+
         Map<String, @Nullable Object> document() {
             Map<String, @Nullable Object> document = new LinkedHashMap<>();
-            document.put("rate", rounded(rate));
-            document.put("client_errors", rounded(clientErrors));
-            document.put("server_errors", rounded(serverErrors));
-            document.put("p50", rounded(p50));
-            document.put("p95", rounded(p95));
-            document.put("p99", rounded(p99));
+            double[] values = values();
+            for (int i = 0; i < values.length; i++) {
+                document.put(NAMES.get(i), rounded(values[i]));
+            }
             return document;
         }
 

@@ -32,7 +32,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -335,16 +334,13 @@ public final class DebugPages {
         }
 
         private static void await(int seconds, BooleanSupplier wanted) throws InterruptedException {
-            CountDownLatch never = new CountDownLatch(1);
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
             while (System.nanoTime() < end) {
                 if (!wanted.getAsBoolean()) {
                     throw new OipException(ErrorCode.CANCELLED, "nobody waits for the recording any more");
                 }
                 long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime()) + 1;
-                if (never.await(Math.min(CHECK_MILLIS, left), TimeUnit.MILLISECONDS)) {
-                    return;
-                }
+                TimeUnit.MILLISECONDS.sleep(Math.min(CHECK_MILLIS, left));
             }
         }
 

@@ -1,10 +1,7 @@
 package dev.isthmus.gateway.reload;
 
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,22 +36,17 @@ public final class ProcessSignals {
             Class<?> signal = Class.forName("sun.misc.Signal");
             Class<?> handler = Class.forName("sun.misc.SignalHandler");
             Object proxy = Proxy.newProxyInstance(
-                    handler.getClassLoader(), new Class<?>[] {handler}, new SignalHandler(action));
+                    handler.getClassLoader(), new Class<?>[] {handler}, (self, method, arguments) -> {
+                        if (method.getDeclaringClass() == Object.class) {
+                            return method.invoke(action, arguments);
+                        }
+                        action.run();
+                        return null;
+                    });
             signal.getMethod("handle", signal, handler)
                     .invoke(null, signal.getConstructor(String.class).newInstance(name), proxy);
         } catch (ReflectiveOperationException e) {
             LOG.info("SIG{} cannot be handled: this runtime lacks the module jdk.unsupported", name);
-        }
-    }
-
-    private record SignalHandler(Runnable action) implements InvocationHandler {
-        @Override
-        public @Nullable Object invoke(Object proxy, Method method, Object @Nullable [] arguments) throws Throwable {
-            if (method.getDeclaringClass() == Object.class) {
-                return method.invoke(action, arguments);
-            }
-            action.run();
-            return null;
         }
     }
 }

@@ -8,7 +8,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
-import dev.isthmus.gateway.explain.LayerExplanation;
+import dev.isthmus.gateway.explain.RouteExplanation.LayerExplanation;
 import dev.isthmus.gateway.ingress.ConnectionPolicies;
 import dev.isthmus.gateway.limit.RateCounters;
 import dev.isthmus.gateway.memory.MemoryBudget;

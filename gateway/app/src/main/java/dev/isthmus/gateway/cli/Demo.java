@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.replay.ReplayClient;
-import dev.isthmus.gateway.replay.ServerConnection;
+import dev.isthmus.gateway.replay.ReplayClient.ServerConnection;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.oip.InferResponse;

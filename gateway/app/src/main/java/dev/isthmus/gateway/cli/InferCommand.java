@@ -6,7 +6,7 @@ import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.replay.InferReport;
 import dev.isthmus.gateway.replay.InferRun;
 import dev.isthmus.gateway.replay.InferRun.InferSettings;
-import dev.isthmus.gateway.replay.ServerConnection;
+import dev.isthmus.gateway.replay.ReplayClient.ServerConnection;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;

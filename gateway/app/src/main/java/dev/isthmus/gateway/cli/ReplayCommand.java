@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.net.FailureReason;
+import dev.isthmus.gateway.replay.ReplayClient.ServerConnection;
 import dev.isthmus.gateway.replay.ReplayReport;
 import dev.isthmus.gateway.replay.ReplayRun;
-import dev.isthmus.gateway.replay.ReplaySettings;
-import dev.isthmus.gateway.replay.ServerConnection;
+import dev.isthmus.gateway.replay.ReplayRun.ReplaySettings;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;

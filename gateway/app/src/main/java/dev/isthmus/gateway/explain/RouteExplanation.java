@@ -433,4 +433,27 @@ public final class RouteExplanation {
         @Override
         public void close() {}
     }
+
+    /**
+     * A layer that an inference passes.
+     *
+     * @param does what it does to it
+     */
+    public record LayerExplanation(String name, String does) {
+
+        /** The layers of a configuration that a call to this model passes, the outermost first. */
+        public static List<LayerExplanation> of(GatewayConfig config, ModelConfig model) {
+            return config.layers()
+                    .placed(
+                            config,
+                            own -> new LayerExplanation(
+                                    own.toString(), Objects.requireNonNull(own.does(config, model))),
+                            added -> new LayerExplanation(added.name(), added.doc()));
+        }
+
+        @Override
+        public String toString() {
+            return "  " + name + ": " + does;
+        }
+    }
 }

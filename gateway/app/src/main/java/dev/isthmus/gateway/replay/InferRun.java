@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.replay;
 
 import dev.isthmus.gateway.openapi.ExampleRequest;
+import dev.isthmus.gateway.replay.ReplayClient.ServerConnection;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.UpstreamTls;
@@ -43,8 +44,12 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.UnknownHostException;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
@@ -245,5 +250,30 @@ public final class ReplayClient implements AutoCloseable {
             tls.close();
         }
         loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+
+    /**
+     * The server that requests are sent to, and how.
+     *
+     * @param to an http or https URL without a path
+     * @param ca PEM file with the certificates that vouch for the server's; null for those of the JVM
+     * @param grpc whether requests are sent over gRPC, otherwise over REST
+     * @param binary whether tensors are sent over REST as binary data
+     * @param headers of each request
+     * @param concurrency requests at a time
+     */
+    public record ServerConnection(
+            URI to,
+            @Nullable Path ca,
+            boolean grpc,
+            BinaryTensorData binary,
+            Map<String, String> headers,
+            int concurrency) {
+
+        public ServerConnection {
+            Map<String, String> lower = new HashMap<>();
+            headers.forEach((name, value) -> lower.put(name.toLowerCase(Locale.ROOT), value));
+            headers = Map.copyOf(lower);
+        }
     }
 }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.ramp.LatencyHistogram;
+import dev.isthmus.gateway.replay.ReplayRun.ReplaySettings;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.compare.OutputComparison;
 import java.util.ArrayList;

@@ -1,8 +1,11 @@
 package dev.isthmus.gateway.replay;
 
 import dev.isthmus.gateway.replay.RecordedEvent.BadLineException;
+import dev.isthmus.gateway.replay.ReplayClient.ServerConnection;
 import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.compare.FloatTolerance;
 import dev.isthmus.transcoder.compare.OutputComparison;
 import dev.isthmus.transcoder.compare.TensorComparison;
 import dev.isthmus.transcoder.rest.RestRequest;
@@ -12,6 +15,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -187,6 +191,33 @@ public final class ReplayRun {
                     event, expected, outputs, output -> settings.tolerance().accepts(output, recorded, response));
         } finally {
             recorded.release();
+        }
+    }
+
+    /**
+     * What is sent where.
+     *
+     * @param file of the payload log
+     * @param models the models to request instead of recorded ones, by recorded name
+     * @param compare whether responses are compared with the recorded ones
+     * @param tolerance of the comparison
+     * @param rate requests per second; 0 for as many as the connection allows at a time
+     */
+    public record ReplaySettings(
+            Path file,
+            ServerConnection connection,
+            Map<String, ModelRef> models,
+            boolean compare,
+            FloatTolerance tolerance,
+            double rate) {
+
+        public ReplaySettings {
+            models = Map.copyOf(models);
+        }
+
+        /** The model to request for a recorded one; its version is the recorded one unless the other has one. */
+        ModelRef model(ModelRef recorded) {
+            return models.getOrDefault(recorded.name(), recorded);
         }
     }
 }

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.diagnosis.LiveCalls;
 import dev.isthmus.gateway.replay.ReplayClient;
-import dev.isthmus.gateway.replay.ServerConnection;
+import dev.isthmus.gateway.replay.ReplayClient.ServerConnection;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.tryit.TryItRequest.RequestForm;
 import dev.isthmus.oip.ErrorCode;

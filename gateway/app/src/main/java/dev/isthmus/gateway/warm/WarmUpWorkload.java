@@ -2,31 +2,56 @@ package dev.isthmus.gateway.warm;
 
 import com.sun.management.OperatingSystemMXBean;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Operation.BodyForm;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.ingress.IngressServer;
+import dev.isthmus.gateway.ingress.IngressSettings;
+import dev.isthmus.gateway.ingress.IngressSettings.BodyLimits;
+import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.memory.BufferAllocators;
+import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.gateway.upstream.rest.RestUpstream.PoolLimits;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.Wire;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
  * The requests of a warm-up: small and large, over every path through a gateway with upstreams of both protocols, in
@@ -158,6 +183,201 @@ final class WarmUpWorkload {
                 time = timeNow;
                 used = usedNow;
             } while (share > IDLE_SHARE && time < end && !limit.reached());
+        }
+    }
+
+    /** Sends the same request repeatedly, a few at a time. Owns the request. */
+    record LoadLoop(Upstream gateway, ModelRef model, InferMessage request, int times, ByteBufAllocator allocator) {
+        private static final int CONCURRENCY = 4;
+
+        void release() {
+            request.release();
+        }
+
+        /**
+         * Sends the requests and waits for the responses, until the timeout, or until it must pause.
+         *
+         * @param nanos the timeout; 0 or less to skip the run
+         * @return the number of requests that were sent
+         */
+        int run(EventLoop loop, long nanos, WarmUpPacing pacing) throws Exception {
+            if (nanos <= 0 || pacing.pauses()) {
+                return 0;
+            }
+            LoadRound round = new LoadRound(loop, pacing);
+            loop.execute(round::begin);
+            try {
+                return round.ended.get(nanos, TimeUnit.NANOSECONDS);
+            } catch (TimeoutException late) {
+                return loop.submit(round::stop).get();
+            }
+        }
+
+        /** One run. Used on the loop. */
+        private final class LoadRound {
+            private final CompletableFuture<Integer> ended = new CompletableFuture<>();
+            private final EventLoop loop;
+            private final WarmUpPacing pacing;
+            private int remaining = times;
+            private int inFlight;
+            private int sent;
+
+            LoadRound(EventLoop loop, WarmUpPacing pacing) {
+                this.loop = loop;
+                this.pacing = pacing;
+            }
+
+            void begin() {
+                for (int i = 0; i < CONCURRENCY; i++) {
+                    next();
+                }
+            }
+
+            /** Ends it; returns how many requests were sent. */
+            int stop() {
+                remaining = 0;
+                return sent;
+            }
+
+            void next() {
+                if (remaining == 0 || pacing.pauses()) {
+                    remaining = 0;
+                    if (inFlight == 0) {
+                        ended.complete(sent);
+                    }
+                    return;
+                }
+                remaining--;
+                sent++;
+                inFlight++;
+                Call call = new Call(
+                        new Operation.Infer(model, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false),
+                        Call.NO_DEADLINE,
+                        Map.of(),
+                        loop,
+                        allocator);
+                gateway.send(
+                        call, new UpstreamRequest.InferenceRequest(model, request.retained()), new LoadReply(this));
+            }
+
+            /** Continues in a new task: the response may have arrived within {@link #next}. */
+            void responded() {
+                inFlight--;
+                loop.execute(this::next);
+            }
+
+            void failed(OipException failure) {
+                remaining = 0;
+                ended.completeExceptionally(failure);
+            }
+        }
+
+        /** Receives one response. */
+        private record LoadReply(LoadRound round) implements Reply {
+            @Override
+            public void message(ReplyMessage message) {
+                message.release();
+            }
+
+            @Override
+            public void complete() {
+                round.responded();
+            }
+
+            @Override
+            public void fail(OipException failure) {
+                round.failed(failure);
+            }
+        }
+    }
+
+    /**
+     * The upstream server of the warm-up: serves every model, and responds with a tensor of the request's size on the
+     * request's wire.
+     */
+    static final class EchoServer implements AutoCloseable {
+        private static final ServerMetadata SELF = new ServerMetadata("warm-up", "1", List.of("binary_tensor_data"));
+        private static final IngressSettings SETTINGS = new IngressSettings(
+                BodyLimits.of(WarmUpMessages.MAX_BYTES),
+                100,
+                HeaderAllowList.of(List.of()),
+                5,
+                StreamMessageForm.OIP,
+                IngressSettings.HealthResponses.DEFAULT,
+                false,
+                -1,
+                AbusePolicy.NONE,
+                ConnectionPolicy.NONE);
+
+        private final IngressServer server;
+        private final TensorSizes sizes;
+
+        /** Listens on loopback. Blocks. */
+        EchoServer(Transport transport, EventLoopGroup loops, ByteBufAllocator allocator, TensorSizes sizes)
+                throws Exception {
+            this.sizes = sizes;
+            this.server = IngressServer.listen(
+                    transport,
+                    loops,
+                    allocator,
+                    new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                    new ListenerContext(EchoCall::new, () -> SETTINGS));
+        }
+
+        int port() {
+            return server.address().getPort();
+        }
+
+        @Override
+        public void close() {
+            server.close();
+        }
+
+        /** Handles one request. */
+        private final class EchoCall implements RequestSink {
+            private final Operation operation;
+            private final Reply reply;
+            private long bytes;
+
+            EchoCall(Call call, Reply reply) {
+                this.operation = call.operation();
+                this.reply = reply;
+            }
+
+            @Override
+            public void data(ByteBuf chunk) {
+                bytes += chunk.readableBytes();
+                chunk.release();
+            }
+
+            @Override
+            public void end() {
+                switch (operation) {
+                    case Operation.ServerLive operation -> reply.only(new ReplyMessage.Live(true));
+                    case Operation.ServerReady operation -> reply.only(new ReplyMessage.Ready(true));
+                    case Operation.GatewayReady operation -> reply.only(new ReplyMessage.Ready(true));
+                    case Operation.ReadServerMetadata operation -> reply.only(new ReplyMessage.Server(SELF));
+                    case Operation.ModelReady ready ->
+                        reply.only(new ReplyMessage.ModelReadyState(ready.model(), true));
+                    case Operation.Infer infer -> reply.only(new ReplyMessage.Inference(response(infer)));
+                    case Operation _ -> refuse();
+                }
+            }
+
+            private InferMessage response(Operation.Infer infer) {
+                WarmUpMessages size = sizes.of(bytes);
+                return switch (infer.form()) {
+                    case BodyForm.ProtobufForm protobuf -> size.response(infer.model(), Wire.PROTOBUF, false);
+                    case BodyForm.RestForm rest -> size.response(infer.model(), Wire.REST, rest.jsonLength() >= 0);
+                };
+            }
+
+            private void refuse() {
+                reply.fail(new OipException(ErrorCode.UNIMPLEMENTED, "not part of the warm-up"));
+            }
+
+            @Override
+            public void cancel() {}
         }
     }
 }

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.explain.LayerExplanation;
+import dev.isthmus.gateway.explain.RouteExplanation.LayerExplanation;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ModelConfig;

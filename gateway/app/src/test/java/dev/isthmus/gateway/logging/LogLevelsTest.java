@@ -2,6 +2,7 @@ package dev.isthmus.gateway.logging;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.logging.ProcessLog.LogLevels;
 import dev.isthmus.gateway.settings.LogArea;
 import dev.isthmus.gateway.settings.LogLevel;
 import dev.isthmus.gateway.settings.LoggingConfig;

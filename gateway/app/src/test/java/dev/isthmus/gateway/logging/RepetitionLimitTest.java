@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.spi.LoggingEvent;
+import dev.isthmus.gateway.logging.ProcessLogAppender.RepetitionLimit;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

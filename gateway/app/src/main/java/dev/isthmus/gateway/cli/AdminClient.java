@@ -67,9 +67,7 @@ final class AdminClient implements AutoCloseable {
 
     /** As {@link #get}, also for a response that is an error, such as "not ready". */
     JsonNode ask(String path) throws AdminException, InterruptedException {
-        HttpResponse<String> response = exchange(path, "GET");
-        requireToken(response);
-        return json(response);
+        return json(exchange(path, "GET"));
     }
 
     /** Does what the path says, and returns the response's document. */
@@ -84,7 +82,6 @@ final class AdminClient implements AutoCloseable {
 
     private HttpResponse<String> send(String path, String method) throws AdminException, InterruptedException {
         HttpResponse<String> response = exchange(path, method);
-        requireToken(response);
         if (response.statusCode() >= ERROR) {
             throw new AdminException(
                     method + " " + admin + path + ": " + response.statusCode() + " " + error(response), null);
@@ -100,7 +97,10 @@ final class AdminClient implements AutoCloseable {
             request.header("Authorization", CommandOptions.bearer(token));
         }
         try {
-            return client.send(request.build(), HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
+            HttpResponse<String> response =
+                    client.send(request.build(), HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
+            requireToken(response);
+            return response;
         } catch (ConnectException e) {
             throw new AdminException(
                     "nothing accepts connections at " + admin + "; 'admin' in the configuration sets the address,"

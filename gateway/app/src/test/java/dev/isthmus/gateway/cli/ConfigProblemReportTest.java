@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.cli.ValidateCommand.ConfigProblemReport;
 import dev.isthmus.gateway.settings.ConfigProblem;
 import java.io.IOException;
 import java.net.URI;

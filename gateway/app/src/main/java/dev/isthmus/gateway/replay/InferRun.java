@@ -51,7 +51,7 @@ public final class InferRun {
      * @throws OipException if the server does not respond, or there is no example
      */
     public static String example(ServerConnection connection, ModelRef model) throws IOException, InterruptedException {
-        try (ReplayClient client = new ReplayClient(connection)) {
+        try (ReplayClient client = new ReplayClient(connection, null)) {
             client.connect();
             ExampleRequest example = ExampleRequest.of(client.metadata(model), MAX_ELEMENTS);
             return example.document()
@@ -67,7 +67,7 @@ public final class InferRun {
      * @throws OipException if the server does not respond to a request for its metadata
      */
     public static InferReport of(InferSettings settings) throws IOException, InterruptedException {
-        try (ReplayClient client = new ReplayClient(settings.connection())) {
+        try (ReplayClient client = new ReplayClient(settings.connection(), null)) {
             client.connect();
             InferReport report = new InferReport(settings.count());
             long from = System.nanoTime();

@@ -72,15 +72,11 @@ public final class ReplayClient implements AutoCloseable {
     private final @Nullable ClientTls tls;
     private final Upstream upstream;
 
-    /** @throws UnknownHostException if the host of the URL has no address */
-    ReplayClient(ServerConnection connection) throws UnknownHostException {
-        this(connection, null);
-    }
-
     /**
-     * As the other one.
+     * Connects when it is used.
      *
      * @param serverName that the server's certificate must have; null for the host of the URL
+     * @throws UnknownHostException if the host of the URL has no address
      */
     public ReplayClient(ServerConnection connection, @Nullable String serverName) throws UnknownHostException {
         this.connection = connection;

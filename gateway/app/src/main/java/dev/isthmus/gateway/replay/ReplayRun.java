@@ -57,7 +57,7 @@ public final class ReplayRun {
         boolean regular = Files.isRegularFile(settings.file());
         long length = regular ? Files.size(settings.file()) : Long.MAX_VALUE;
         try (InputStream in = new BufferedInputStream(Files.newInputStream(settings.file()));
-                ReplayClient client = new ReplayClient(settings.connection())) {
+                ReplayClient client = new ReplayClient(settings.connection(), null)) {
             client.connect();
             run.startNanos = System.nanoTime();
             run.readAll(in, length, client);

@@ -83,15 +83,6 @@ public final class AuditLog {
     }
 
     /**
-     * The last entries, the newest first.
-     *
-     * @param limit how many
-     */
-    public Map<String, Object> document(int limit) {
-        return document(limit, null, null);
-    }
-
-    /**
      * The last entries of some actors, the newest first.
      *
      * @param limit how many

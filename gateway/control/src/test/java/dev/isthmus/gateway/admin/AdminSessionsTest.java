@@ -274,7 +274,7 @@ class AdminSessionsTest {
         assertThat(route.route().handler().apply(request(browser, "", false)).body())
                 .contains("\"name\" : \"on-call\"", "\"role\" : \"operate\"", "\"idle_seconds\" : 3600");
         post("/session/end", browser, "");
-        assertThat(audit.document(10).toString())
+        assertThat(audit.document(10, null, null).toString())
                 .contains("who=on-call, role=operate, from=127.0.0.1:1, action=logout", "action=login");
     }
 

@@ -23,14 +23,14 @@ class AuditLogTest {
         for (int i = 1; i <= AuditLog.MOST + 5; i++) {
             record("s" + i);
         }
-        Map<String, Object> document = log.document(AuditLog.MOST + 1);
+        Map<String, Object> document = log.document(AuditLog.MOST + 1, null, null);
         assertThat(document).containsEntry("all", (long) AuditLog.MOST + 5);
         assertThat((List<?>) document.get("entries"))
                 .hasSize(AuditLog.MOST)
                 .first()
                 .asString()
                 .contains("subject=s1005", "time=1970-01-01T00:00:00Z", "by=process", "from=SIGHUP", "done=true");
-        assertThat((List<?>) log.document(2).get("entries")).hasSize(2);
+        assertThat((List<?>) log.document(2, null, null).get("entries")).hasSize(2);
     }
 
     @Test
@@ -42,7 +42,7 @@ class AuditLogTest {
             log.record(AuditActor.process("SIGHUP"), AuditedChange.refused("reload", "", "no"));
         }
         record("last");
-        assertThat((List<?>) log.document(3 * AuditLog.MOST).get("entries"))
+        assertThat((List<?>) log.document(3 * AuditLog.MOST, null, null).get("entries"))
                 .hasSize(AuditLog.MOST + 2)
                 .satisfies(entry -> assertThat(entry).asString().contains("subject=last"), Index.atIndex(0))
                 .last()
@@ -77,7 +77,7 @@ class AuditLogTest {
     @Test
     void texts_areBounded() {
         record("x".repeat(100_000));
-        assertThat(log.document(1).toString()).hasSizeLessThan(1_000);
+        assertThat(log.document(1, null, null).toString()).hasSizeLessThan(1_000);
     }
 
     @Test
@@ -86,7 +86,7 @@ class AuditLogTest {
             AuditActor admin = new AuditActor(ActorKind.OPERATOR, "admin", "admin", issuer, "127.0.0.1:1");
             log.record(admin, AuditedChange.done("reload", "", "", ""));
         }
-        assertThat(log.document(2).toString())
+        assertThat(log.document(2, null, null).toString())
                 .contains("issuer=https://login.example, who=admin, role=admin", "issuer=, who=admin, role=admin");
     }
 }

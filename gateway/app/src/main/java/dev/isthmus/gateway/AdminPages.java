@@ -288,21 +288,19 @@ final class AdminPages {
         return reloaded(result).changed(ReloadReporter.audited(before, result));
     }
 
+    /** The document of a reload that changed nothing. */
+    private record RejectedReload(String error, List<String> problems) {}
+
     private static AdminResponse reloaded(ReloadResult result) {
-        Map<String, Object> document = new LinkedHashMap<>();
-        switch (result) {
-            case ReloadResult.Applied applied -> {
-                document.put("generation", applied.generation());
-                document.put("changes", applied.changes());
-                document.put("warnings", applied.warnings());
-                return AdminResponse.json(200, document);
-            }
-            case ReloadResult.Rejected rejected -> {
-                document.put("error", "the configuration was rejected; the previous one stays in effect");
-                document.put("problems", rejected.problems());
-                return AdminResponse.json(rejected.invalid() ? 422 : 409, document);
-            }
-        }
+        return switch (result) {
+            case ReloadResult.Applied applied -> AdminResponse.json(200, applied);
+            case ReloadResult.Rejected rejected ->
+                AdminResponse.json(
+                        rejected.invalid() ? 422 : 409,
+                        new RejectedReload(
+                                "the configuration was rejected; the previous one stays in effect",
+                                rejected.problems()));
+        };
     }
 
     /** What operators see of the caches, and do to them: {@code /cache/MODEL/purge}. */

@@ -136,21 +136,14 @@ public final class ConfigurationPage {
     }
 
     /** A configuration as lines of YAML, each with whether the file sets it. */
-    static final class ConfigurationLines {
+    record ConfigurationLines(ConfigKeys keys, List<Map<String, Object>> lines) {
         private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_][A-Za-z0-9_.%/@+*-]*");
         /** User and password of a URL. */
         private static final Pattern USER = Pattern.compile("://[^/@\\s]+@");
 
-        private final ConfigKeys keys;
-        private final List<Map<String, Object>> lines = new ArrayList<>();
-
-        private ConfigurationLines(ConfigKeys keys) {
-            this.keys = keys;
-        }
-
         /** The lines of a document, without secrets: {text, set}. */
         static List<Map<String, Object>> of(Map<String, Object> document, ConfigKeys keys) {
-            ConfigurationLines lines = new ConfigurationLines(keys);
+            ConfigurationLines lines = new ConfigurationLines(keys, new ArrayList<>());
             lines.members(document, List.of(), 0);
             return lines.lines;
         }

@@ -162,11 +162,7 @@ public record ConsolePages(
 
     private Map<String, Object> usage() {
         MemoryBudget.BudgetUsage budget = memory.usage();
-        Map<String, Object> document = new LinkedHashMap<>();
-        document.put("used", budget.used());
-        document.put("limit", budget.limit());
-        document.put("refused_calls", budget.refused());
-        return document;
+        return Map.of("used", budget.used(), "limit", budget.limit(), "refused_calls", budget.refused());
     }
 
     private static Map<String, Object> servers(Catalogue catalogue) {
@@ -186,27 +182,18 @@ public record ConsolePages(
     public record RunningConfiguration(
             long generation, long loadedNanos, GatewayConfig config, RoutingTable routes, Catalogue catalogue) {}
 
-    /** What the page Models shows: routes, their targets and servers, and their traffic of the last minute. */
-    static final class ModelsDocument {
+    /**
+     * What the page Models shows: routes, their targets and servers, and their traffic of the last minute.
+     *
+     * @param before null if there is none yet
+     */
+    record ModelsDocument(
+            RunningConfiguration running, @Nullable FleetReading before, FleetReading now, FeatureFigures features) {
         private static final double NANOS = 1e9;
 
-        private final RunningConfiguration running;
-        private final @Nullable FleetReading before;
-        private final FleetReading now;
-        private final double seconds;
-        private final FeatureFigures features;
-
-        /** @param before null if there is none yet */
-        ModelsDocument(
-                RunningConfiguration running,
-                @Nullable FleetReading before,
-                FleetReading now,
-                FeatureFigures features) {
-            this.features = features;
-            this.running = running;
-            this.before = before;
-            this.now = now;
-            this.seconds = before == null ? 0 : (now.nanos() - before.nanos()) / NANOS;
+        /** From the earlier reading to this one; 0 without an earlier one. */
+        private double seconds() {
+            return before == null ? 0 : (now.nanos() - before.nanos()) / NANOS;
         }
 
         /**
@@ -217,12 +204,12 @@ public record ConsolePages(
          */
         Map<String, Object> document(String search, int limit) {
             List<ListedModel> all = listed();
-            List<ListedModel> matching = new ModelSearch(running, search).filter(all);
+            List<ListedModel> matching = ModelSearch.of(running, search).filter(all);
             List<ListedModel> shown = matching.size() <= limit ? matching : worst(matching, limit);
             Map<String, List<IndexEntry>> versions = running.catalogue()
                     .versions(shown.stream().map(ListedModel::name).collect(Collectors.toSet()));
             Map<String, Object> document = new LinkedHashMap<>();
-            document.put("window_seconds", Math.round(seconds));
+            document.put("window_seconds", Math.round(seconds()));
             document.put("all", all.size());
             document.put("matching", matching.size());
             document.put(
@@ -334,7 +321,7 @@ public record ConsolePages(
 
         private Map<String, @Nullable Object> traffic(String model) {
             CallTotals earlier = before == null ? now.of(model) : before.of(model);
-            return TrafficFigures.between(earlier, now.of(model), seconds).document();
+            return TrafficFigures.between(earlier, now.of(model), seconds()).document();
         }
 
         private List<Map<String, Object>> targets(Route route, String model) {
@@ -386,15 +373,10 @@ public record ConsolePages(
         }
 
         /** Finds models by words in what the page Models shows of them: names, kind, aliases, drift, targets, servers. */
-        static final class ModelSearch {
-            private final RunningConfiguration running;
-            private final List<String> words;
-
-            ModelSearch(RunningConfiguration running, String search) {
-                this.running = running;
-                this.words = Arrays.stream(search.toLowerCase(Locale.ROOT).split("\\s+"))
-                        .filter(word -> !word.isEmpty())
-                        .toList();
+        record ModelSearch(RunningConfiguration running, List<String> words) {
+            static ModelSearch of(RunningConfiguration running, String search) {
+                String words = search.strip().toLowerCase(Locale.ROOT);
+                return new ModelSearch(running, words.isEmpty() ? List.of() : List.of(words.split("\\s+")));
             }
 
             List<ListedModel> filter(List<ListedModel> models) {

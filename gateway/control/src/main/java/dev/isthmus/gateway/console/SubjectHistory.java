@@ -245,15 +245,8 @@ final class SubjectHistory {
         }
 
         /** The subjects with a place, the one with the most calls first. */
-        List<Map<String, Object>> subjects() {
-            return rated().reversed().stream()
-                    .map(each -> {
-                        Map<String, Object> subject = new LinkedHashMap<>();
-                        subject.put("of", each.key().of());
-                        subject.put("name", each.key().name());
-                        return subject;
-                    })
-                    .toList();
+        List<SubjectKey> subjects() {
+            return rated().reversed().stream().map(RatedSubject::key).toList();
         }
 
         /** The series of a subject; of all others if it is null. Null if it has no place. */

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.problems;
 
-import dev.isthmus.gateway.admin.AdminResponse;
 import java.time.Instant;
 import java.util.Collections;
 import java.util.Comparator;
@@ -81,9 +80,5 @@ record GatewayProblem(
     GatewayProblem critical(boolean critical) {
         ProblemSeverity other = critical ? ProblemSeverity.CRITICAL : ProblemSeverity.WARNING;
         return new GatewayProblem(kind, other, subject, since, share, text, cause, nextStep, command, page);
-    }
-
-    Map<String, @Nullable Object> document() {
-        return AdminResponse.members(this);
     }
 }

@@ -163,11 +163,8 @@ public final class ProblemReport {
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("time", last.time().toString());
         document.put("all", last.counts().all());
-        document.put(
-                "events", last.events().stream().map(GatewayEvent::document).toList());
-        document.put(
-                "problems",
-                last.problems().stream().map(GatewayProblem::document).toList());
+        document.put("events", last.events());
+        document.put("problems", last.problems());
         return document;
     }
 
@@ -263,10 +260,6 @@ public final class ProblemReport {
                 ROLLBACK,
                 SERVER_LOST,
                 SERVER_BACK
-            }
-
-            Map<String, @Nullable Object> document() {
-                return AdminResponse.members(this);
             }
         }
     }

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.reload;
 
 import java.time.Instant;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -39,20 +38,12 @@ public sealed interface ReloadResult {
 
         /** For the admin listener. */
         public Map<String, Object> document() {
-            Map<String, Object> document = new LinkedHashMap<>();
-            document.put("time", time.toString());
-            switch (result) {
-                case ReloadResult.Applied applied -> {
-                    document.put("applied", true);
-                    document.put("changes", applied.changes());
-                    document.put("warnings", applied.warnings());
-                }
-                case ReloadResult.Rejected rejected -> {
-                    document.put("applied", false);
-                    document.put("problems", rejected.problems());
-                }
-            }
-            return document;
+            String at = time.toString();
+            return switch (result) {
+                case Applied it ->
+                    Map.of("time", at, "applied", true, "changes", it.changes(), "warnings", it.warnings());
+                case Rejected it -> Map.of("time", at, "applied", false, "problems", it.problems());
+            };
         }
     }
 }

@@ -198,7 +198,7 @@ class SubjectHistoryTest {
         assertThat(of(SubjectKind.MODEL, "", "m7")).containsEntry("found", false);
         assertThat(history.document(SubjectKind.MODEL, null, 15).get("subjects"))
                 .asString()
-                .startsWith("[{of=, name=m3}");
+                .startsWith("[SubjectKey[of=, name=m3]");
     }
 
     @Test

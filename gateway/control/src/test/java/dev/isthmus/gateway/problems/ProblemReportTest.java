@@ -2,6 +2,7 @@ package dev.isthmus.gateway.problems;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.console.TrafficHistory;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.peers.PeerPages.PeerFindings;
@@ -49,7 +50,8 @@ class ProblemReportTest {
 
     @SuppressWarnings("unchecked")
     private List<Map<String, Object>> problems() {
-        return (List<Map<String, Object>>) report.document().getOrDefault("problems", List.of());
+        return ((List<GatewayProblem>) report.document().getOrDefault("problems", List.of()))
+                .stream().<Map<String, Object>>map(AdminResponse::members).toList();
     }
 
     @Test

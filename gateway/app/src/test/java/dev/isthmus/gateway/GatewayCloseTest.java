@@ -16,7 +16,7 @@ class GatewayCloseTest {
 
     @Test
     void close_again_doesNothing() throws Exception {
-        Gateway gateway = Gateway.start(GatewayConfig.embedded().withListener(new Listener("127.0.0.1", 0)));
+        Gateway gateway = Gateway.start(GatewayConfig.embedded().withListener(Listener.DEFAULT.at("127.0.0.1", 0)));
         gateway.close();
         assertThatCode(gateway::close).doesNotThrowAnyException();
     }
@@ -29,7 +29,7 @@ class GatewayCloseTest {
         log.setLevel(Level.INFO);
         log.addAppender(logged);
         try {
-            Gateway gateway = Gateway.start(GatewayConfig.embedded().withListener(new Listener("127.0.0.1", 0)));
+            Gateway gateway = Gateway.start(GatewayConfig.embedded().withListener(Listener.DEFAULT.at("127.0.0.1", 0)));
             gateway.stop("SIGTERM");
         } finally {
             log.detachAppender(logged);

@@ -24,6 +24,7 @@ import dev.isthmus.gateway.settings.AccessLogConfig;
 import dev.isthmus.gateway.settings.AuthenticationConfig;
 import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
@@ -166,10 +167,10 @@ class GenerationTest {
         GatewayConfig all = TestConfigs.with(
                 GatewayConfig.embedded(),
                 Map.of(
-                        "authentication", AuthenticationConfig.DEFAULT,
-                        "accessLog", AccessLogConfig.DEFAULT,
-                        "payloadLog", PayloadLogConfig.DEFAULT,
-                        "tracing", TracingConfig.DEFAULT,
+                        "authentication", DefaultValues.of(AuthenticationConfig.class),
+                        "accessLog", DefaultValues.of(AccessLogConfig.class),
+                        "payloadLog", DefaultValues.of(PayloadLogConfig.class),
+                        "tracing", DefaultValues.of(TracingConfig.class),
                         "models",
                                 Map.of(
                                         "m",
@@ -179,11 +180,11 @@ class GenerationTest {
                                                         "cache",
                                                         CacheConfig.DEFAULT,
                                                         "rates",
-                                                        List.of(ModelConfig.Rate.DEFAULT),
+                                                        List.of(DefaultValues.of(ModelConfig.Rate.class)),
                                                         "shadow",
-                                                        List.of(ModelConfig.ShadowConfig.DEFAULT),
+                                                        List.of(DefaultValues.of(ModelConfig.ShadowConfig.class)),
                                                         "ramp",
-                                                        ModelConfig.RampConfig.DEFAULT)))));
+                                                        DefaultValues.of(ModelConfig.RampConfig.class))))));
         String page =
                 Files.readString(Path.of(System.getProperty("isthmus.root", ".."), "docs/internals/architecture.md"));
         int layers = page.indexOf("### Layers");

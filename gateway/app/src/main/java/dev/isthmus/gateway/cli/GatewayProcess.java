@@ -10,6 +10,7 @@ import dev.isthmus.gateway.reload.ConfigWatcher;
 import dev.isthmus.gateway.reload.ProcessSignals;
 import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.warm.WarmUp;
@@ -62,7 +63,7 @@ record GatewayProcess(
     Gateway start(PrintWriter out, WarmUp warmUp) throws Exception {
         if (files.isEmpty()) {
             DemoToken token = DemoToken.create();
-            AdminConfig admin = new AdminConfig("127.0.0.1", 0, token.file(), List.of());
+            AdminConfig admin = DefaultValues.with(AdminConfig.DEFAULT, "port", 0, "tokenFile", token.file());
             GatewayConfig embedded = overridden(GatewayConfig.embedded().withAdmin(admin));
             Gateway gateway = Gateway.start(() -> embedded, warmUp::finished);
             announce(gateway, out);

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigSource;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
 import dev.isthmus.gateway.settings.Http2Abuse;
@@ -61,13 +62,13 @@ class AdminServerTest {
     void start() throws Exception {
         Path token = Files.writeString(folder.resolve("token"), TOKEN + "\n");
         Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
-        start(new AdminConfig("127.0.0.1", 0, token, List.of()));
+        start(DefaultValues.with(AdminConfig.DEFAULT, "port", 0, "tokenFile", token));
     }
 
     private void start(AdminConfig admin) throws Exception {
         config = TestConfigs.with(
                 GatewayConfig.embedded()
-                        .withListener(new Listener("127.0.0.1", 0))
+                        .withListener(Listener.DEFAULT.at("127.0.0.1", 0))
                         .withAdmin(admin),
                 Map.of("models", Map.of("digits", ModelConfig.of("local"))));
         source.set(() -> config);
@@ -162,7 +163,17 @@ class AdminServerTest {
                 config,
                 Map.of(
                         "limits",
-                        new Limits(1 << 20, 64 << 10, 8 << 20, 100, 7, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT))));
+                        new Limits(
+                                1 << 20,
+                                64 << 10,
+                                8 << 20,
+                                100,
+                                7,
+                                10_000,
+                                0.5,
+                                4096,
+                                5,
+                                DefaultValues.of(Http2Abuse.class)))));
         HttpResponse<String> response = reload();
         assertThat(response.statusCode()).isEqualTo(200);
         assertThat(json(response).path("generation").asInt()).isEqualTo(2);
@@ -192,7 +203,8 @@ class AdminServerTest {
 
     @Test
     void reload_ofWhatCannotBeHere_isAConflict() throws Exception {
-        source.set(() -> config.withListener(new Listener("127.0.0.1", address().getPort())));
+        source.set(() ->
+                config.withListener(Listener.DEFAULT.at("127.0.0.1", address().getPort())));
         HttpResponse<String> response = reload();
         assertThat(response.statusCode()).isEqualTo(409);
         assertThat(json(response).path("problems")).hasSize(1);
@@ -218,13 +230,13 @@ class AdminServerTest {
     @Test
     void change_whereNoTokenIsConfigured_isRefused() throws Exception {
         gateway.close();
-        start(new AdminConfig("127.0.0.1", 0, null, List.of()));
+        start(DefaultValues.with(AdminConfig.DEFAULT, "port", 0));
         expectError(post("/reload", "Authorization", "Bearer "), 403, "token_file");
     }
 
     @Test
     void openAddress_withoutAToken_isNotListenedOn() {
-        GatewayConfig open = config.withAdmin(new AdminConfig("0.0.0.0", 0, null, List.of()));
+        GatewayConfig open = config.withAdmin(DefaultValues.with(AdminConfig.DEFAULT, "host", "0.0.0.0", "port", 0));
         assertThatThrownBy(() -> Gateway.start(open))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("token_file");

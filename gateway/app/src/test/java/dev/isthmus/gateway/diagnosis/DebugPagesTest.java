@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.Connections;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.Listener;
@@ -92,17 +93,18 @@ class DebugPagesTest {
 
     private void start(@Nullable Path token) throws Exception {
         running = Gateway.start(TestConfigs.with(
-                GatewayConfig.DEFAULT.withAdmin(new AdminConfig("127.0.0.1", 0, token, List.of())),
+                GatewayConfig.DEFAULT.withAdmin(DefaultValues.with(AdminConfig.DEFAULT, "port", 0, "tokenFile", token)),
                 Map.of(
                         "listeners",
-                        List.of(TestConfigs.with(new Listener("127.0.0.1", 0), Map.of("name", "front"))),
+                        List.of(TestConfigs.with(Listener.DEFAULT.at("127.0.0.1", 0), Map.of("name", "front"))),
                         "upstreams",
                         Map.of("u", TestConfigs.upstream(UpstreamProtocol.REST, server.endpoint())),
                         "models",
                         Map.of("m", ModelConfig.of("u")),
                         "connections",
                         TestConfigs.with(
-                                Connections.DEFAULT, Map.of("requestHeadersTimeout", Duration.ofMinutes(10))))));
+                                DefaultValues.of(Connections.class),
+                                Map.of("requestHeadersTimeout", Duration.ofMinutes(10))))));
     }
 
     @AfterEach

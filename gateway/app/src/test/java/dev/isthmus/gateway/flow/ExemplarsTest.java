@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.AdminConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -43,9 +44,10 @@ class ExemplarsTest {
                         Map.of("m", ModelConfig.of("grpc")),
                         "tracing",
                         TestConfigs.with(
-                                TracingConfig.DEFAULT, Map.of("endpoint", collector.endpoint(), "sample", 1.0)),
+                                DefaultValues.of(TracingConfig.class),
+                                Map.of("endpoint", collector.endpoint(), "sample", 1.0)),
                         "admin",
-                        new AdminConfig("127.0.0.1", 0, null, List.of()))));
+                        DefaultValues.with(AdminConfig.DEFAULT, "port", 0))));
     }
 
     private static void infer(Gateway gateway) throws Exception {

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.http2.Http2Client;
 import dev.isthmus.gateway.settings.AdminConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
@@ -36,9 +37,9 @@ class ProbesTest {
                 GatewayConfig.DEFAULT,
                 Map.of(
                         "listeners",
-                        List.of(new Listener("127.0.0.1", 0)),
+                        List.of(Listener.DEFAULT.at("127.0.0.1", 0)),
                         "admin",
-                        new AdminConfig("127.0.0.1", 0, null, List.of()),
+                        DefaultValues.with(AdminConfig.DEFAULT, "port", 0),
                         "answers",
                         Stage.RESPONSES,
                         "upstreams",

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.AdminConfig;
@@ -47,7 +48,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class ReloadTest {
     private static final String PATH = "/v2/models/m/infer";
-    private static final Listener ANY = new Listener("127.0.0.1", 0);
+    private static final Listener ANY = Listener.DEFAULT.at("127.0.0.1", 0);
     private static final int RELOADS = 20;
     private static final int CALLS_BETWEEN = 20;
 
@@ -132,7 +133,7 @@ class ReloadTest {
                                                 0.5,
                                                 4096,
                                                 5,
-                                                Http2Abuse.DEFAULT)));
+                                                DefaultValues.of(Http2Abuse.class))));
             }
             stop.set(true);
             for (Future<?> each : running) {
@@ -235,7 +236,7 @@ class ReloadTest {
                 assertThat(other.get("/v2/health/live").response().status()).isEqualTo(200);
             }
 
-            apply(gateway, listening(to(one), new Listener("127.0.0.2", 0)));
+            apply(gateway, listening(to(one), Listener.DEFAULT.at("127.0.0.2", 0)));
             assertThat(gateway.addresses())
                     .singleElement()
                     .satisfies(address -> assertThat(address.getHostString()).isEqualTo("127.0.0.2"));
@@ -255,7 +256,7 @@ class ReloadTest {
                 ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 Gateway gateway = Gateway.start(to(one));
                 Http1Client client = connect(port(gateway))) {
-            Listener occupied = new Listener("127.0.0.1", taken.getLocalPort());
+            Listener occupied = Listener.DEFAULT.at("127.0.0.1", taken.getLocalPort());
             assertThat(gateway.reload(listening(to(two), ANY, occupied)))
                     .isInstanceOfSatisfying(ReloadResult.Rejected.class, rejected -> {
                         assertThat(rejected.invalid()).isFalse();
@@ -280,7 +281,17 @@ class ReloadTest {
                     gateway,
                     limited(
                             to(one),
-                            new Limits(50, 64 << 10, 8 << 20, 100, 100, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
+                            new Limits(
+                                    50,
+                                    64 << 10,
+                                    8 << 20,
+                                    100,
+                                    100,
+                                    100,
+                                    0.5,
+                                    4096,
+                                    5,
+                                    DefaultValues.of(Http2Abuse.class))));
             assertThat(client.post(PATH, Infer.json("b", 5)).response().status())
                     .isEqualTo(413);
         }
@@ -296,7 +307,17 @@ class ReloadTest {
                         gateway,
                         limited(
                                 config,
-                                new Limits(1 << 20, 64 << 10, 8 << 20, 100, i, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
+                                new Limits(
+                                        1 << 20,
+                                        64 << 10,
+                                        8 << 20,
+                                        100,
+                                        i,
+                                        100,
+                                        0.5,
+                                        4096,
+                                        5,
+                                        DefaultValues.of(Http2Abuse.class))));
                 assertThat(gateway.ready()).isTrue();
             }
         }

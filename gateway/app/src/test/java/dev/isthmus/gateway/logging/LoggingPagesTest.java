@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.AdminConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.Listener;
@@ -81,10 +82,10 @@ class LoggingPagesTest {
 
     private GatewayConfig config(Path token, LogFormat format) throws Exception {
         return TestConfigs.with(
-                GatewayConfig.DEFAULT.withAdmin(new AdminConfig("127.0.0.1", 0, token, List.of())),
+                GatewayConfig.DEFAULT.withAdmin(DefaultValues.with(AdminConfig.DEFAULT, "port", 0, "tokenFile", token)),
                 Map.of(
                         "listeners",
-                        List.of(new Listener("127.0.0.1", 0)),
+                        List.of(Listener.DEFAULT.at("127.0.0.1", 0)),
                         "upstreams",
                         Map.of("u", TestConfigs.upstream(UpstreamProtocol.GRPC, server.endpoint())),
                         "models",

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class OwnListenerTest {
-    private static final Listener PLAIN = new Listener("127.0.0.1", 1);
+    private static final Listener PLAIN = Listener.DEFAULT.at("127.0.0.1", 1);
     private static final InetSocketAddress LOCAL = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
     private static final InetSocketAddress ANY = new InetSocketAddress("0.0.0.0", 2);
 

@@ -106,7 +106,7 @@ class WarmUpTest {
 
     @Test
     void gateway_isNotReadyBefore() throws Exception {
-        GatewayConfig config = GatewayConfig.embedded().withListener(new Listener("127.0.0.1", 0));
+        GatewayConfig config = GatewayConfig.embedded().withListener(Listener.DEFAULT.at("127.0.0.1", 0));
         AtomicBoolean warm = new AtomicBoolean();
         try (Gateway gateway = Gateway.start(() -> config, warm::get);
                 HttpClient client = HttpClient.newHttpClient()) {

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.net.LoggedEvents;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.HealthConfig;
@@ -115,7 +116,7 @@ class CatalogueTest {
 
     private Stage fleet(Map<String, ModelConfig> models, @Nullable String fallback) throws Exception {
         Map<String, UpstreamConfig> each = Map.of("a", upstream(one), "b", upstream(two), "c", upstream(three));
-        return fleet(each, models, HealthConfig.DEFAULT, fallback);
+        return fleet(each, models, DefaultValues.of(HealthConfig.class), fallback);
     }
 
     private static Http1Client.Response get(Stage stage, String path) throws Exception {
@@ -185,7 +186,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
                 Map.of("m", model(target("a", null), target("c", "other"))),
-                HealthConfig.DEFAULT);
+                DefaultValues.of(HealthConfig.class));
         Http1Client.Response response = post(fleet, "/v2/repository/models/m/load", "");
         assertThat(response.status()).as(response.text()).isEqualTo(200);
         assertThat(response.text()).isEmpty();
@@ -200,7 +201,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
                 Map.of("m", model(target("a", null), target("c", null))),
-                HealthConfig.DEFAULT);
+                DefaultValues.of(HealthConfig.class));
         byte[] request = RepositoryModelLoadRequest.newBuilder()
                 .setModelName("m")
                 .build()
@@ -219,7 +220,10 @@ class CatalogueTest {
     void load_isAnsweredWhenItsResultIsKnown(boolean overGrpc) throws Exception {
         FakeV2Server server = overGrpc ? one : three;
         server.models.put("m", "FP32");
-        Stage fleet = fleet(Map.of("a", upstream(server)), Map.of("m", model(target("a", null))), HealthConfig.DEFAULT);
+        Stage fleet = fleet(
+                Map.of("a", upstream(server)),
+                Map.of("m", model(target("a", null))),
+                DefaultValues.of(HealthConfig.class));
         await().atMost(PATIENCE)
                 .until(() -> FleetStage.catalogue(fleet).readyModels().containsKey("m"));
         for (int i = 0; i < 4; i++) {
@@ -236,7 +240,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", TestConfigs.with(upstream(one), Map.of("discover", true)), "b", upstream(two)),
                 Map.of("inner", model(target("a", null))),
-                HealthConfig.DEFAULT);
+                DefaultValues.of(HealthConfig.class));
         await().atMost(PATIENCE).until(() -> one.calls("RepositoryIndex") > 0);
         one.models.put("found", "FP32");
         one.models.put("inner", "FP32");
@@ -248,8 +252,10 @@ class CatalogueTest {
     void modelGoneOnOneServer_isServedByTheOther_andNotAskedForThere() throws Exception {
         one.with("m", "FP32");
         two.with("m", "FP32");
-        Stage fleet =
-                fleet(Map.of("a", upstream(one, two)), Map.of("m", model(target("a", null))), HealthConfig.DEFAULT);
+        Stage fleet = fleet(
+                Map.of("a", upstream(one, two)),
+                Map.of("m", model(target("a", null))),
+                DefaultValues.of(HealthConfig.class));
         await().atMost(PATIENCE)
                 .until(() -> FleetStage.catalogue(fleet).members().stream()
                         .allMatch(member -> member.models().containsValue(true)));
@@ -293,7 +299,7 @@ class CatalogueTest {
             Stage fleet = fleet(
                     Map.of("a", upstream(one), "b", TestConfigs.upstream(UpstreamProtocol.REST, bare.endpoint())),
                     Map.of("m", model(target("a", null))),
-                    HealthConfig.DEFAULT,
+                    DefaultValues.of(HealthConfig.class),
                     "b");
             assertThat(entries(JSON.readTree(
                             post(fleet, "/v2/repository/index", "").text())))
@@ -311,7 +317,7 @@ class CatalogueTest {
                         "m", TestConfigs.with(model(target("a", null)), Map.of("defaultVersion", "1")),
                         "n", TestConfigs.with(model(target("a", "m")), Map.of("defaultVersion", "1")),
                         "o", model(version("a", "m", "2"))),
-                HealthConfig.DEFAULT);
+                DefaultValues.of(HealthConfig.class));
         assertThat(entries(JSON.readTree(post(fleet, "/v2/repository/index", "").text())))
                 .containsExactly("m/1", "m/2", "n/1", "n/2", "o/2");
         for (String name : List.of("m", "n")) {
@@ -337,7 +343,7 @@ class CatalogueTest {
             Stage fleet = fleet(
                     Map.of("a", TestConfigs.upstream(UpstreamProtocol.REST, mlserver.endpoint())),
                     Map.of("m", model(target("a", null))),
-                    HealthConfig.DEFAULT);
+                    DefaultValues.of(HealthConfig.class));
             Http1Client.Response response = get(fleet, "/v2/models/m/stats");
             assertThat(response.status()).as(response.text()).isEqualTo(501);
             byte[] request =
@@ -377,7 +383,7 @@ class CatalogueTest {
                             "listed", model(target("a", null)),
                             "plain", model(target("b", "inner")),
                             "absent", model(target("b", null))),
-                    HealthConfig.DEFAULT);
+                    DefaultValues.of(HealthConfig.class));
             await().atMost(PATIENCE).untilAsserted(() -> {
                 List<JsonNode> models = new ArrayList<>();
                 FleetStage.catalogue(fleet).indexDocument().path("models").forEach(models::add);
@@ -406,7 +412,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
                 Map.of("m", model(target("a", "there"), target("c", null))),
-                HealthConfig.DEFAULT);
+                DefaultValues.of(HealthConfig.class));
         JsonNode stats = JSON.readTree(get(fleet, "/v2/models/m/stats").text()).path("model_stats");
         assertThat(stats).hasSize(1);
         assertThat(stats.path(0).path("name").asText()).isEqualTo("m");
@@ -422,8 +428,10 @@ class CatalogueTest {
     void metadata_serversDisagree_isReported() throws Exception {
         one.with("m", "FP32");
         two.with("m", "INT32");
-        Stage fleet =
-                fleet(Map.of("a", upstream(one, two)), Map.of("m", model(target("a", null))), HealthConfig.DEFAULT);
+        Stage fleet = fleet(
+                Map.of("a", upstream(one, two)),
+                Map.of("m", model(target("a", null))),
+                DefaultValues.of(HealthConfig.class));
         await().atMost(PATIENCE)
                 .until(() -> FleetStage.catalogue(fleet)
                                 .driftDocument()
@@ -449,7 +457,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
                 Map.of("m", model(version("a", null, "1"), version("a", null, "3"), version("c", "next", "4"))),
-                HealthConfig.DEFAULT);
+                DefaultValues.of(HealthConfig.class));
         await().atMost(PATIENCE)
                 .untilAsserted(() -> assertThat(
                                 JSON.readTree(get(fleet, "/v2/models/m").text()).path("versions"))
@@ -489,7 +497,7 @@ class CatalogueTest {
     @Test
     void metadata_requestedByManyAtOnce_serverIsCalledOnce() throws Exception {
         one.holding = true;
-        Stage fleet = FleetStage.fleet(Map.of("a", upstream(one)), Map.of(), HealthConfig.DEFAULT, "a");
+        Stage fleet = FleetStage.fleet(Map.of("a", upstream(one)), Map.of(), DefaultValues.of(HealthConfig.class), "a");
         stage = fleet;
         await().atMost(PATIENCE).until(() -> FleetStage.catalogue(fleet).settled());
         byte[] request =
@@ -508,7 +516,7 @@ class CatalogueTest {
 
     @Test
     void readinessOfAVersion_requestedByManyAtOnce_serverIsCalledOnce() throws Exception {
-        Stage fleet = fleet(Map.of("a", upstream(one)), Map.of(), HealthConfig.DEFAULT, "a");
+        Stage fleet = fleet(Map.of("a", upstream(one)), Map.of(), DefaultValues.of(HealthConfig.class), "a");
         one.holding = true;
         byte[] request = ModelReadyRequest.newBuilder()
                 .setName("m")
@@ -543,7 +551,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
                 Map.of("m", TestConfigs.with(model(target("a", null), target("c", null)), Map.of("ready", policy))),
-                HealthConfig.DEFAULT);
+                DefaultValues.of(HealthConfig.class));
         await().atMost(PATIENCE)
                 .untilAsserted(() ->
                         assertThat(get(fleet, "/v2/models/m/ready").status()).isEqualTo(expected));

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.flow;
 
 import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -29,7 +30,7 @@ final class FleetStage {
     /** Routes models to upstreams by name. */
     static Stage routing(Map<String, UpstreamConfig> upstreams, Map<String, String> models, @Nullable String fallback)
             throws Exception {
-        return fleet(upstreams, Stage.configs(models), GatewayConfig.HealthConfig.DEFAULT, fallback);
+        return fleet(upstreams, Stage.configs(models), DefaultValues.of(GatewayConfig.HealthConfig.class), fallback);
     }
 
     /** Routes everything to one server. */

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ManagementAccessTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration PATIENCE = Duration.ofSeconds(20);
-    private static final Listener DEFAULT = new Listener("127.0.0.1", 0);
+    private static final Listener DEFAULT = Listener.DEFAULT.at("127.0.0.1", 0);
     static final List<ManageCase> CASES = ManageCase.ALL.stream()
             .filter(each -> !each.path().contains("/stats")
                     && !each.path().contains("/config")

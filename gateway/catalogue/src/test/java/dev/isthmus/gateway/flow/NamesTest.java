@@ -4,6 +4,7 @@ import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.MessageLite;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -58,12 +59,12 @@ class NamesTest {
 
     /** The route is pinned to the model's first version, with a rate limit of one request per second. */
     private static Stage stage(Decoding upstream) throws Exception {
-        ModelConfig.Rate once = new ModelConfig.Rate(null, 1, null, Duration.ofSeconds(1));
+        ModelConfig.Rate once = new ModelConfig.Rate(null, false, 1, null, Duration.ofSeconds(1));
         ModelConfig pinned = TestConfigs.with(ModelConfig.of("ml"), Map.of("version", "v1", "rates", List.of(once)));
         return FleetStage.fleet(
                 Map.of("ml", Stage.rest(upstream.server, ServerDialect.MLSERVER)),
                 Map.of("versioned", pinned),
-                GatewayConfig.HealthConfig.DEFAULT,
+                DefaultValues.of(GatewayConfig.HealthConfig.class),
                 "ml");
     }
 

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.admin.AdminAccess.AdminHosts;
 import dev.isthmus.gateway.audit.AuditLog;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.AdminConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.tls.TlsRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.channel.EventLoopGroup;
@@ -54,7 +55,16 @@ class AdminAccessTest {
             routes.route("GET", path, request -> AdminResponse.json(200, Map.of("the", "document")));
         }
         routes.route("POST", "/reload", request -> AdminResponse.json(202, Map.of()));
-        AdminConfig config = new AdminConfig(host, 0, token("rw-------"), List.of(allowed));
+        AdminConfig config = DefaultValues.with(
+                AdminConfig.DEFAULT,
+                "host",
+                host,
+                "port",
+                0,
+                "tokenFile",
+                token("rw-------"),
+                "allowedHosts",
+                List.of(allowed));
         TlsRegistry tls = new TlsRegistry(new SimpleMeterRegistry());
         server = AdminServer.listen(Transport.best(), loops, config, tls, routes, new AuditLog(InstantSource.system()));
     }
@@ -164,7 +174,8 @@ class AdminAccessTest {
 
     @Test
     void host_configuredAsName_isAccepted() {
-        AdminHosts hosts = new AdminHosts(new AdminConfig("Gateway.Fleet", 0, null, List.of()), false);
+        AdminHosts hosts =
+                new AdminHosts(DefaultValues.with(AdminConfig.DEFAULT, "host", "Gateway.Fleet", "port", 0), false);
         assertThat(hosts.accepts("gateway.fleet:9901")).isTrue();
         assertThat(hosts.accepts("gateway.fleet.evil:9901")).isFalse();
     }

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.AdminConfig.AdminRole;
 import dev.isthmus.gateway.settings.AdminConfig.AdminSessionConfig;
 import dev.isthmus.gateway.settings.AdminConfig.AdminTokenConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
@@ -48,7 +49,7 @@ class AdminSessionsTest {
     private final AtomicLong nanos = new AtomicLong(1);
     private final AdminRoutes routes = new AdminRoutes();
     private final AuditLog audit = new AuditLog(InstantSource.system());
-    private AdminSessions sessions = sessions(new AdminConfig("127.0.0.1", 0, null, List.of()), true);
+    private AdminSessions sessions = sessions(DefaultValues.with(AdminConfig.DEFAULT, "port", 0), true);
 
     @BeforeEach
     void token() throws IOException {
@@ -63,7 +64,7 @@ class AdminSessionsTest {
                                 new AdminTokenConfig(write("dashboard", "reads"), AdminRole.READ),
                                 "on-call",
                                 new AdminTokenConfig(write("on-call", "operates"), AdminRole.OPERATE)),
-                        AdminSessionConfig.DEFAULT,
+                        DefaultValues.of(AdminSessionConfig.class),
                         null,
                         List.of(),
                         null,
@@ -363,7 +364,7 @@ class AdminSessionsTest {
 
     @Test
     void withoutATokenFile_nobodyLogsIn() {
-        sessions = sessions(new AdminConfig("127.0.0.1", 0, null, List.of()), true);
+        sessions = sessions(DefaultValues.with(AdminConfig.DEFAULT, "port", 0), true);
         sessions.addTo(routes);
         expect(ErrorCode.PERMISSION_DENIED, () -> login(""));
         expect(ErrorCode.PERMISSION_DENIED, () -> require(BROWSER, true));

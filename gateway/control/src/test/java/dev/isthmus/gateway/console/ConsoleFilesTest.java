@@ -9,6 +9,7 @@ import dev.isthmus.gateway.audit.AuditLog;
 import dev.isthmus.gateway.console.ConsoleFiles.ConsolePage;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.AdminConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.tls.TlsRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.channel.EventLoopGroup;
@@ -21,7 +22,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.InstantSource;
-import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -51,7 +51,7 @@ class ConsoleFilesTest {
                 .route("GET", "/servers", request -> AdminResponse.json(200, Map.of()))
                 .route("POST", "/reload", request -> AdminResponse.json(200, Map.of()));
         new ConsoleFiles(() -> true).addTo(routes);
-        AdminConfig config = new AdminConfig("0.0.0.0", 0, token, List.of());
+        AdminConfig config = DefaultValues.with(AdminConfig.DEFAULT, "host", "0.0.0.0", "port", 0, "tokenFile", token);
         TlsRegistry tls = new TlsRegistry(new SimpleMeterRegistry());
         server = AdminServer.listen(Transport.best(), loops, config, tls, routes, new AuditLog(InstantSource.system()));
     }

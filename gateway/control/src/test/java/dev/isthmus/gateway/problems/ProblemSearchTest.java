@@ -16,6 +16,7 @@ import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.reload.ReloadResult.LastReload;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -485,7 +486,8 @@ class ProblemSearchTest {
                 Map.of(
                         "rates",
                         List.of(TestConfigs.with(
-                                ModelConfig.Rate.DEFAULT, Map.of("principal", true, "requestsPerSecond", 5)))));
+                                DefaultValues.of(ModelConfig.Rate.class),
+                                Map.of("principal", true, "requestsPerSecond", 5)))));
         calls("OK", 50);
         calls("RESOURCE_EXHAUSTED", 150);
         count("isthmus.rate.limited", 150, "model", MODEL, "limit", "requests", "header", "principal");

@@ -125,7 +125,7 @@ class ConfigFileTest {
 
     @Test
     void overrides_arePutOverEachLoad() throws Exception {
-        Listener other = new Listener("127.0.0.1", 0);
+        Listener other = Listener.DEFAULT.at("127.0.0.1", 0);
         file = new ConfigFile(List.of(path), config -> config.withListener(other));
         assertThat(file.load().listeners()).containsExactly(other);
     }

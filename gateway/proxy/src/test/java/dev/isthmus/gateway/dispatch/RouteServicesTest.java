@@ -23,6 +23,7 @@ import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.settings.CacheConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -179,12 +180,16 @@ class RouteServicesTest {
         private Map<String, ?> settings() {
             return switch (this) {
                 case FALLBACK ->
-                    Map.of("fallback", TestConfigs.with(ModelConfig.Fallback.DEFAULT, Map.of("upstream", "other")));
+                    Map.of(
+                            "fallback",
+                            TestConfigs.with(
+                                    DefaultValues.of(ModelConfig.Fallback.class), Map.of("upstream", "other")));
                 case SHADOWS ->
                     Map.of(
                             "shadow",
                             List.of(TestConfigs.with(
-                                    ModelConfig.ShadowConfig.DEFAULT, Map.of("name", "next", "upstream", "other"))));
+                                    DefaultValues.of(ModelConfig.ShadowConfig.class),
+                                    Map.of("name", "next", "upstream", "other"))));
                 case CACHE ->
                     Map.of(
                             "deterministic",
@@ -192,7 +197,9 @@ class RouteServicesTest {
                             "cache",
                             TestConfigs.with(CacheConfig.DEFAULT, Map.of("maxRequest", LOOKED_UP)));
                 case BATCHING ->
-                    Map.of("batching", TestConfigs.with(BatchingConfig.DEFAULT, Map.of("maxBytes", LOOKED_UP)));
+                    Map.of(
+                            "batching",
+                            TestConfigs.with(DefaultValues.of(BatchingConfig.class), Map.of("maxBytes", LOOKED_UP)));
             };
         }
     }

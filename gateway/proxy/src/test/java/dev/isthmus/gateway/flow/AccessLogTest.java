@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.settings.AccessLogConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.Listener;
@@ -76,7 +77,7 @@ class AccessLogTest {
     private AccessLogConfig config(Map<String, Object> changes) {
         Map<String, Object> all = new HashMap<>(changes);
         all.putIfAbsent("file", file());
-        return TestConfigs.with(AccessLogConfig.DEFAULT, all);
+        return TestConfigs.with(DefaultValues.of(AccessLogConfig.class), all);
     }
 
     private GatewayConfig gatewayConfig(AccessLogConfig log) throws IOException {
@@ -84,7 +85,7 @@ class AccessLogTest {
                 GatewayConfig.DEFAULT,
                 Map.of(
                         "listeners",
-                        List.of(new Listener("127.0.0.1", 0)),
+                        List.of(Listener.DEFAULT.at("127.0.0.1", 0)),
                         "upstreams",
                         Map.of(
                                 "alive",

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.flow;
 
 import dev.isthmus.gateway.settings.CacheConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -39,7 +40,7 @@ final class CachedStage implements AutoCloseable {
         return Stage.config(
                 Map.of("server", server),
                 Map.of("m", TestConfigs.with(ModelConfig.of("server"), changes)),
-                GatewayConfig.HealthConfig.DEFAULT,
+                DefaultValues.of(GatewayConfig.HealthConfig.class),
                 null,
                 false);
     }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.flow;
 
 import dev.isthmus.gateway.net.LoggedEvents;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ErrorTexts;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -25,7 +26,7 @@ final class ErrorTextsStage {
         GatewayConfig base = Stage.config(
                 Map.of(UPSTREAM, TestConfigs.with(upstream, Map.of("retry", UpstreamConfig.Retry.DEFAULT))),
                 Map.of("m", TestConfigs.with(ModelConfig.of(UPSTREAM), Map.of("model", there))),
-                GatewayConfig.HealthConfig.DEFAULT,
+                DefaultValues.of(GatewayConfig.HealthConfig.class),
                 null,
                 false);
         return TestConfigs.with(base, Map.of("answers", TestConfigs.with(base.answers(), Map.of("errors", errors))));

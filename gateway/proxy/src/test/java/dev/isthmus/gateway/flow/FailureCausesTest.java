@@ -5,6 +5,7 @@ import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
@@ -71,7 +72,7 @@ class FailureCausesTest {
                         "hasty", ModelConfig.of("hasty"),
                         "breaking", ModelConfig.of("breaking"),
                         "gone", ModelConfig.of("gone")),
-                GatewayConfig.HealthConfig.DEFAULT,
+                DefaultValues.of(GatewayConfig.HealthConfig.class),
                 null,
                 false);
         stage = Stage.with(TestConfigs.with(

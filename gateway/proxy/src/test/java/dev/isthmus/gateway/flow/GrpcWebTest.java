@@ -53,7 +53,7 @@ class GrpcWebTest {
     }
 
     private static Stage stage(boolean grpcWeb) throws Exception {
-        Listener listener = TestConfigs.with(new Listener("127.0.0.1", 0), Map.of("grpcWeb", grpcWeb));
+        Listener listener = TestConfigs.with(Listener.DEFAULT.at("127.0.0.1", 0), Map.of("grpcWeb", grpcWeb));
         GatewayConfig config = GatewayConfig.embedded().withListener(listener);
         return Stage.with(TestConfigs.with(config, Map.of("answers", Stage.RESPONSES)));
     }

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.BatchingConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -66,7 +67,11 @@ class JoinedResponsesTest {
         ModelConfig model = TestConfigs.with(
                 ModelConfig.of("server"), Map.of("batching", new BatchingConfig(2, 10_000_000, 1 << 20)));
         return opened(Stage.with(Stage.config(
-                Map.of("server", server), Map.of("m", model), GatewayConfig.HealthConfig.DEFAULT, null, false)));
+                Map.of("server", server),
+                Map.of("m", model),
+                DefaultValues.of(GatewayConfig.HealthConfig.class),
+                null,
+                false)));
     }
 
     private static double joinedCalls(Stage stage) {

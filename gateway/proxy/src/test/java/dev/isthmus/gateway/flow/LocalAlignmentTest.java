@@ -3,6 +3,7 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
@@ -30,7 +31,8 @@ class LocalAlignmentTest {
     void start(@TempDir Path repository) throws Exception {
         Path version = Files.createDirectories(repository.resolve("sums/1"));
         Files.copy(MODEL, version.resolve("model.onnx"));
-        stage = Stage.local(LocalConfig.of(repository, false));
+        stage = Stage.local(
+                DefaultValues.with(LocalConfig.DEFAULT, "modelRepository", repository, "embeddedModels", false));
     }
 
     @AfterEach

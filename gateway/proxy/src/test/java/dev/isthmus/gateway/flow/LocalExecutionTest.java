@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.proto.ModelInferRequest;
@@ -44,7 +45,9 @@ class LocalExecutionTest {
     }
 
     private LocalConfig config() {
-        return TestConfigs.with(LocalConfig.of(repository, false), Map.of("threads", 1, "queueSize", 1));
+        return TestConfigs.with(
+                DefaultValues.with(LocalConfig.DEFAULT, "modelRepository", repository, "embeddedModels", false),
+                Map.of("threads", 1, "queueSize", 1));
     }
 
     @AfterEach

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.flow.EventCollector.EventPair;
 import dev.isthmus.gateway.flow.EventCollector.SentEvent;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -71,7 +72,7 @@ class PayloadKindsTest {
                         "listeners", List.of(Stage.MANAGED),
                         "upstreams", Map.of("rest", Stage.rest(server, ServerDialect.GENERIC)),
                         "models", Map.of("m", ModelConfig.of("rest")),
-                        "payloadLog", TestConfigs.with(PayloadLogConfig.DEFAULT, all))));
+                        "payloadLog", TestConfigs.with(DefaultValues.of(PayloadLogConfig.class), all))));
     }
 
     private static void post(Stage stage, String operation, String body, int status, String... headers)

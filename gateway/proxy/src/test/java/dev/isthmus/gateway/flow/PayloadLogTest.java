@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.flow.EventCollector.EventPair;
 import dev.isthmus.gateway.flow.EventCollector.SentEvent;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.Listener;
@@ -90,13 +91,13 @@ class PayloadLogTest {
         if (!all.containsKey("file")) {
             all.putIfAbsent("url", sink.url());
         }
-        return TestConfigs.with(PayloadLogConfig.DEFAULT, all);
+        return TestConfigs.with(DefaultValues.of(PayloadLogConfig.class), all);
     }
 
     private GatewayConfig gatewayConfig(@Nullable PayloadLogConfig log) throws IOException {
         Map<String, Object> changes = new HashMap<>(Map.of(
                 "listeners",
-                List.of(new Listener("127.0.0.1", 0)),
+                List.of(Listener.DEFAULT.at("127.0.0.1", 0)),
                 "upstreams",
                 Map.of(
                         "alive",

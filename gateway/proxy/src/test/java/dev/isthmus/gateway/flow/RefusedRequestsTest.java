@@ -40,7 +40,7 @@ class RefusedRequestsTest {
                         "limits",
                         TestConfigs.with(GatewayConfig.DEFAULT.limits(), Map.of("maxBodySize", Stage.LIMIT))));
         stage = Stage.with(
-                config.withListener(TestConfigs.with(new Listener("127.0.0.1", 0), Map.of("grpcWeb", true))));
+                config.withListener(TestConfigs.with(Listener.DEFAULT.at("127.0.0.1", 0), Map.of("grpcWeb", true))));
     }
 
     @AfterAll

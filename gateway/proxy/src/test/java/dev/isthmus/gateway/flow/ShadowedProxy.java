@@ -35,7 +35,7 @@ final class ShadowedProxy implements AutoCloseable {
                 new ModelConfig.ShadowConfig("next", "shadow", null, null, 1, true, 0, 0, timeout, 16);
         ModelConfig model = TestConfigs.with(ModelConfig.of("main"), Map.of("shadow", List.of(config)));
         gateway = ProxyServer.start(TestConfigs.with(
-                GatewayConfig.embedded().withListener(new Listener("127.0.0.1", 0)),
+                GatewayConfig.embedded().withListener(Listener.DEFAULT.at("127.0.0.1", 0)),
                 Map.of(
                         "upstreams",
                         Map.of("main", untried(main), "shadow", untried(shadow)),

@@ -11,6 +11,7 @@ import static org.awaitility.Awaitility.await;
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.settings.CacheConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -67,11 +68,11 @@ class SharedSpansTest {
         GatewayConfig config = Stage.config(
                 Map.of("server", Stage.grpc(server, ServerDialect.TRITON)),
                 Map.of("m", TestConfigs.with(ModelConfig.of("server"), new HashMap<>(model))),
-                GatewayConfig.HealthConfig.DEFAULT,
+                DefaultValues.of(GatewayConfig.HealthConfig.class),
                 null,
                 false);
-        TracingConfig tracing =
-                TestConfigs.with(TracingConfig.DEFAULT, Map.of("endpoint", collector.endpoint(), "sample", 1.0));
+        TracingConfig tracing = TestConfigs.with(
+                DefaultValues.of(TracingConfig.class), Map.of("endpoint", collector.endpoint(), "sample", 1.0));
         return Stage.with(
                 TestConfigs.with(config, Map.of("tracing", tracing, "headers", GatewayConfig.Headers.DEFAULT)));
     }

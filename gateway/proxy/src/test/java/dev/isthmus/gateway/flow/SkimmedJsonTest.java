@@ -2,6 +2,7 @@ package dev.isthmus.gateway.flow;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -45,8 +46,9 @@ class SkimmedJsonTest {
         other = new FakeGrpcServer((call, message) -> call.sendMessage(
                 Infer.responseTo(Infer.request(message), Infer.number(9)).toByteArray()));
         ModelConfig.ShadowConfig shadow =
-                TestConfigs.with(ModelConfig.ShadowConfig.DEFAULT, Map.of("upstream", "grpc"));
-        ModelConfig.Fallback fallback = TestConfigs.with(ModelConfig.Fallback.DEFAULT, Map.of("upstream", "grpc"));
+                TestConfigs.with(DefaultValues.of(ModelConfig.ShadowConfig.class), Map.of("upstream", "grpc"));
+        ModelConfig.Fallback fallback =
+                TestConfigs.with(DefaultValues.of(ModelConfig.Fallback.class), Map.of("upstream", "grpc"));
         stage = new Stage(
                 Map.of(
                         "rest", Stage.rest(server, ServerDialect.MLSERVER),

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.flow;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.memory.BufferAllocators;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
@@ -36,11 +37,11 @@ final class Stage implements AutoCloseable {
             HeaderAllowList.of(List.of("x-request-id", "x-flow-*", "retry-after"));
     /** With the servers' error messages, which most tests check. */
     static final ResponseConfig RESPONSES =
-            TestConfigs.with(ResponseConfig.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
+            TestConfigs.with(DefaultValues.of(ResponseConfig.class), Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
 
     /** A free loopback port, where everything is served. */
     static final Listener MANAGED =
-            TestConfigs.with(new Listener("127.0.0.1", 0), Map.of("management", ManagementAccess.ALLOW));
+            TestConfigs.with(Listener.DEFAULT.at("127.0.0.1", 0), Map.of("management", ManagementAccess.ALLOW));
 
     /** Limit of every body and message. */
     static final int LIMIT = 4 << 20;
@@ -60,7 +61,7 @@ final class Stage implements AutoCloseable {
             @Nullable String fallback,
             boolean local)
             throws Exception {
-        this(config(upstreams, models, GatewayConfig.HealthConfig.DEFAULT, fallback, local));
+        this(config(upstreams, models, DefaultValues.of(GatewayConfig.HealthConfig.class), fallback, local));
     }
 
     private Stage(GatewayConfig config) throws Exception {
@@ -87,7 +88,8 @@ final class Stage implements AutoCloseable {
         changes.put("listeners", List.of(MANAGED));
         changes.put(
                 "limits",
-                new GatewayConfig.Limits(LIMIT, 64 << 10, 8 << 20, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT));
+                new GatewayConfig.Limits(
+                        LIMIT, 64 << 10, 8 << 20, 100, 100, 10_000, 0.5, 4096, 5, DefaultValues.of(Http2Abuse.class)));
         changes.put("headers", new GatewayConfig.Headers(PASSED, PASSED));
         changes.put("answers", RESPONSES);
         changes.put("health", health);
@@ -111,7 +113,7 @@ final class Stage implements AutoCloseable {
     /** With models of several upstreams, and bodies and messages of up to this many bytes. */
     static Stage taking(int bytes, Map<String, UpstreamConfig> upstreams, Map<String, ModelConfig> models)
             throws Exception {
-        GatewayConfig base = config(upstreams, models, GatewayConfig.HealthConfig.DEFAULT, null, false);
+        GatewayConfig base = config(upstreams, models, DefaultValues.of(GatewayConfig.HealthConfig.class), null, false);
         GatewayConfig.Limits limits = TestConfigs.with(base.limits(), Map.of("maxBodySize", bytes));
         return new Stage(TestConfigs.with(base, Map.of("limits", limits)));
     }
@@ -151,8 +153,12 @@ final class Stage implements AutoCloseable {
 
     /** Routes everything to one server, from this port. */
     static Stage at(int port, UpstreamConfig upstream) throws Exception {
-        GatewayConfig config =
-                config(Map.of("server", upstream), Map.of(), GatewayConfig.HealthConfig.DEFAULT, "server", false);
+        GatewayConfig config = config(
+                Map.of("server", upstream),
+                Map.of(),
+                DefaultValues.of(GatewayConfig.HealthConfig.class),
+                "server",
+                false);
         return new Stage(config.withListener(MANAGED.at("127.0.0.1", port)));
     }
 
@@ -168,8 +174,8 @@ final class Stage implements AutoCloseable {
 
     /** Routes everything to the models of a repository. */
     static GatewayConfig config(LocalConfig local) {
-        GatewayConfig embedded =
-                config(Map.of(), Map.of(), GatewayConfig.HealthConfig.DEFAULT, GatewayConfig.LOCAL, true);
+        GatewayConfig embedded = config(
+                Map.of(), Map.of(), DefaultValues.of(GatewayConfig.HealthConfig.class), GatewayConfig.LOCAL, true);
         return TestConfigs.with(embedded, Map.of("local", local));
     }
 

@@ -5,6 +5,7 @@ import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig.HealthConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -91,7 +92,7 @@ class StreamOverUnaryTest {
                 Stage stage = Stage.fleet(
                         Map.of("server", Stage.rest(server, ServerDialect.GENERIC)),
                         Map.of("m", model),
-                        HealthConfig.DEFAULT,
+                        DefaultValues.of(HealthConfig.class),
                         null)) {
             GrpcClient client = open(stage);
             client.send(Infer.request("m", "hang", 1).toByteArray());

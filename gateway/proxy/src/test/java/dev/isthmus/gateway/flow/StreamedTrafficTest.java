@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig.HealthConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -173,7 +174,7 @@ class StreamedTrafficTest {
     /** With a ramp whose only step gives everything to the target "new". */
     private Stage stage(Flow flow, int minimum) throws Exception {
         ModelConfig.RampConfig ramp = TestConfigs.with(
-                ModelConfig.RampConfig.DEFAULT,
+                DefaultValues.of(ModelConfig.RampConfig.class),
                 Map.of(
                         "target",
                         "new",
@@ -195,7 +196,7 @@ class StreamedTrafficTest {
                         "server",
                         flow.rest ? Stage.rest(rest, ServerDialect.TRITON) : Stage.grpc(grpc, ServerDialect.TRITON)),
                 Map.of("m", TestConfigs.with(targets, changes)),
-                HealthConfig.DEFAULT,
+                DefaultValues.of(HealthConfig.class),
                 null);
     }
 
@@ -321,7 +322,8 @@ class StreamedTrafficTest {
     @EnumSource(Flow.class)
     void sampledRequests_areCountedByTheShadow(Flow flow) throws Exception {
         ModelConfig.ShadowConfig shadow = TestConfigs.with(
-                ModelConfig.ShadowConfig.DEFAULT, Map.of("name", "next", "upstream", "server", "version", "2"));
+                DefaultValues.of(ModelConfig.ShadowConfig.class),
+                Map.of("name", "next", "upstream", "server", "version", "2"));
         try (Stage stage = stage(flow, Map.of("shadow", List.of(shadow)))) {
             flow.send(stage, "good", 3);
             await().atMost(PATIENCE)
@@ -338,12 +340,17 @@ class StreamedTrafficTest {
     void fallback_takesOver(Flow flow) throws Exception {
         ModelConfig broken = TestConfigs.with(
                 ModelConfig.of("gone"),
-                Map.of("fallback", TestConfigs.with(ModelConfig.Fallback.DEFAULT, Map.of("upstream", "server"))));
+                Map.of(
+                        "fallback",
+                        TestConfigs.with(DefaultValues.of(ModelConfig.Fallback.class), Map.of("upstream", "server"))));
         UpstreamConfig server =
                 flow.rest ? Stage.rest(rest, ServerDialect.TRITON) : Stage.grpc(grpc, ServerDialect.TRITON);
         UpstreamConfig gone = TestConfigs.upstream(server.protocol(), TestConfigs.unusedEndpoint());
-        try (Stage stage =
-                Stage.fleet(Map.of("server", server, "gone", gone), Map.of("m", broken), HealthConfig.DEFAULT, null)) {
+        try (Stage stage = Stage.fleet(
+                Map.of("server", server, "gone", gone),
+                Map.of("m", broken),
+                DefaultValues.of(HealthConfig.class),
+                null)) {
             flow.send(stage, "good", 1);
             await().atMost(PATIENCE)
                     .untilAsserted(() -> assertThat(stage.proxy()

@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.settings.AccessLogConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
@@ -100,7 +101,7 @@ class TracingTest {
     private TracingConfig tracing(Map<String, ?> changes) {
         Map<String, Object> all = new HashMap<>(Map.of("endpoint", collector.endpoint(), "sample", 1.0));
         all.putAll(changes);
-        return TestConfigs.with(TracingConfig.DEFAULT, all);
+        return TestConfigs.with(DefaultValues.of(TracingConfig.class), all);
     }
 
     private GatewayConfig config(@Nullable TracingConfig tracing, Map<String, ?> changes) {
@@ -362,7 +363,8 @@ class TracingTest {
     @Test
     void copyForAShadow_isASpan_withItsOwnAttempt() throws Exception {
         ShadowConfig shadow = TestConfigs.with(
-                ShadowConfig.DEFAULT, Map.of("name", "next", "upstream", "rest", "timeout", Duration.ofSeconds(30)));
+                DefaultValues.of(ShadowConfig.class),
+                Map.of("name", "next", "upstream", "rest", "timeout", Duration.ofSeconds(30)));
         ModelConfig model = TestConfigs.with(ModelConfig.of("grpc"), Map.of("shadow", List.of(shadow)));
         try (Stage stage = Stage.with(config(tracing(Map.of()), Map.of("models", Map.of("m", model))))) {
             infer(stage, "m");
@@ -430,7 +432,7 @@ class TracingTest {
     @Test
     void accessLog_hasTheIdOfTheTrace(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("access.log");
-        AccessLogConfig log = TestConfigs.with(AccessLogConfig.DEFAULT, Map.of("file", file));
+        AccessLogConfig log = TestConfigs.with(DefaultValues.of(AccessLogConfig.class), Map.of("file", file));
         try (Stage stage = Stage.with(config(tracing(Map.of("sample", 0.0)), Map.of("accessLog", log)))) {
             infer(stage, "m");
             String traceparent =

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.LayerFactory;
 import dev.isthmus.gateway.settings.BuiltInLayer;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.LayersConfig;
@@ -122,7 +123,8 @@ class TransformedRequestsTest {
 
     private Stage stage(Map<String, UpstreamConfig> servers, ModelConfig model, LayersConfig.AddedLayer... layers)
             throws Exception {
-        GatewayConfig base = Stage.config(servers, Map.of("m", model), GatewayConfig.HealthConfig.DEFAULT, null, false);
+        GatewayConfig base = Stage.config(
+                servers, Map.of("m", model), DefaultValues.of(GatewayConfig.HealthConfig.class), null, false);
         Stage stage = Stage.with(TestConfigs.with(base, Map.of("layers", new LayersConfig(null, List.of(layers)))));
         open.add(stage);
         return stage;
@@ -405,7 +407,8 @@ class TransformedRequestsTest {
                 ModelConfig.of("server"),
                 Map.of(
                         "shadow",
-                        List.of(TestConfigs.with(ModelConfig.ShadowConfig.DEFAULT, Map.of("upstream", "shadow")))));
+                        List.of(TestConfigs.with(
+                                DefaultValues.of(ModelConfig.ShadowConfig.class), Map.of("upstream", "shadow")))));
         Stage stage = stage(
                 Map.of(
                         "server", Stage.grpc(echo(), ServerDialect.GENERIC),
@@ -421,7 +424,9 @@ class TransformedRequestsTest {
         Stage stage =
                 stage(Stage.grpc(echo(), ServerDialect.GENERIC), layer("ten", request -> done(plus(request, 10))));
         assertThat(post(stage, 1).text()).isEqualTo(Infer.responseJson("m", "a", 11));
-        stage.proxy().reload(TestConfigs.with(stage.proxy().config(), Map.of("layers", LayersConfig.DEFAULT)));
+        stage.proxy()
+                .reload(TestConfigs.with(
+                        stage.proxy().config(), Map.of("layers", DefaultValues.of(LayersConfig.class))));
         assertThat(closed).hasValue(1);
         assertThat(post(stage, 1).text()).isEqualTo(Infer.responseJson("m", "a", 1));
     }

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.settings.AccessConfig;
 import dev.isthmus.gateway.settings.AccessConfig.AccessRule;
 import dev.isthmus.gateway.settings.AccessConfig.Callers;
 import dev.isthmus.gateway.settings.AccessConfig.IdentifiedBy;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Permission;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -21,7 +22,8 @@ class AccessPolicyTest {
     private static final ModelRef M = ModelRef.of("m");
 
     private static AccessRule rule(String name, Map<String, ?> who, Set<Permission> may, String... models) {
-        return new AccessRule(name, TestConfigs.with(Callers.DEFAULT, who), may, List.of(models), List.of());
+        return new AccessRule(
+                name, TestConfigs.with(DefaultValues.of(Callers.class), who), may, List.of(models), List.of());
     }
 
     private static AccessPolicy policy(AccessRule... rules) {
@@ -96,7 +98,11 @@ class AccessPolicyTest {
     @Test
     void patternsAndVersions_areThoseOfTheRequest() {
         AccessRule versions = new AccessRule(
-                "v", Callers.DEFAULT, Set.of(Permission.INFER), List.of("team-*"), List.of("1", "stable"));
+                "v",
+                DefaultValues.of(Callers.class),
+                Set.of(Permission.INFER),
+                List.of("team-*"),
+                List.of("1", "stable"));
         AccessPolicy policy = policy(versions);
         for (int i = 0; i < 2; i++) {
             assertThat(may(policy, caller("x"), Permission.INFER, new ModelRef("team-a", "1")))

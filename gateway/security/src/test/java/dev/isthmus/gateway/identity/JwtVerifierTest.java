@@ -13,6 +13,7 @@ import dev.isthmus.gateway.identity.JwtVerifier.TokenIssuer;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtAlgorithm;
 import dev.isthmus.gateway.settings.AuthenticationConfig.JwtConfig;
 import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.TestConfigs;
 import java.net.InetSocketAddress;
 import java.time.Instant;
@@ -32,7 +33,8 @@ class JwtVerifierTest {
     private static final TestIssuer ISSUER = new TestIssuer("");
     private static final TestIssuer STRANGER = new TestIssuer("");
     private static final JwtConfig CONFIG = TestConfigs.with(
-            JwtConfig.DEFAULT, Map.of("issuer", TestIssuer.ISSUER, "audiences", List.of(TestIssuer.AUDIENCE)));
+            DefaultValues.of(JwtConfig.class),
+            Map.of("issuer", TestIssuer.ISSUER, "audiences", List.of(TestIssuer.AUDIENCE)));
 
     private static final InetSocketAddress SENDER = new InetSocketAddress("192.0.2.1", 1);
     private static final InetSocketAddress ANOTHER = new InetSocketAddress("192.0.2.2", 1);

@@ -63,8 +63,6 @@ public record AccessConfig(
 
             @Doc("Listeners by name, or HOST:PORT of those without one.")
             List<String> listeners) {
-        public static final Callers DEFAULT = DefaultValues.of(Callers.class);
-
         /** Whether a condition can only be fulfilled by callers that are identified. */
         boolean needIdentity() {
             return !names.isEmpty() || !groups.isEmpty() || !claims.isEmpty() || !sans.isEmpty();

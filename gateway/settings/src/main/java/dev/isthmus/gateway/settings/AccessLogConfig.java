@@ -37,8 +37,6 @@ public record AccessLogConfig(
         @HeaderName
         List<String> headers)
         implements CheckedSection {
-    public static final AccessLogConfig DEFAULT = DefaultValues.of(AccessLogConfig.class);
-
     /** Headers with credentials. */
     static final List<String> CREDENTIALS = List.of("authorization", "proxy-authorization", "cookie", "x-api-key");
 

@@ -20,8 +20,6 @@ public record AdaptiveConcurrency(
         @Default("30s")
         Duration measureInterval)
         implements CheckedSection {
-    public static final AdaptiveConcurrency DEFAULT = DefaultValues.of(AdaptiveConcurrency.class);
-
     @Override
     public void check(SectionCheck check) {
         check.expect(!check.valid("min", "max") || min <= max, "min", "at most max, " + max + ", is expected", min);

@@ -52,11 +52,6 @@ public record AdminConfig(
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._@-]{1,64}");
 
-    /** An address for plain text. */
-    public AdminConfig(String host, int port, @Nullable Path tokenFile, List<String> allowedHosts) {
-        this(host, port, tokenFile, Map.of(), AdminSessionConfig.DEFAULT, null, allowedHosts, null, null, null);
-    }
-
     @Override
     public void check(SectionCheck check) {
         if (check.valid() && !hasLogin() && !WebUrl.isLoopback(host)) {
@@ -125,8 +120,6 @@ public record AdminConfig(
 
             @Doc("Time since the login.") @Default("12h") Duration maxAge)
             implements CheckedSection {
-        public static final AdminSessionConfig DEFAULT = DefaultValues.of(AdminSessionConfig.class);
-
         @Override
         public void check(SectionCheck check) {
             check.expect(idle.toMinutes() >= 1, "idle", "at least 1m is expected", Units.written(idle));

@@ -31,8 +31,6 @@ public record AuthenticationConfig(
 
         Forward forward)
         implements CheckedSection {
-    public static final AuthenticationConfig DEFAULT = DefaultValues.of(AuthenticationConfig.class);
-
     @Override
     public void check(SectionCheck check) {
         if (check.valid()) {
@@ -105,8 +103,6 @@ public record AuthenticationConfig(
             @Doc("Claim with the groups of the caller: a list, or text separated by spaces.") @Default("groups")
             String groupsClaim)
             implements CheckedSection {
-        public static final JwtConfig DEFAULT = DefaultValues.of(JwtConfig.class);
-
         @Override
         public void check(SectionCheck check) {
             if (!check.valid()) {

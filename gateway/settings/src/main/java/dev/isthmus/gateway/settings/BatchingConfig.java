@@ -21,9 +21,6 @@ public record BatchingConfig(
 
         @Doc("Size of one call's inputs; larger requests are sent alone.") @Size @Default("1MiB")
         int maxBytes) {
-    /** All defaults. */
-    public static final BatchingConfig DEFAULT = DefaultValues.of(BatchingConfig.class);
-
     /** The longest time that a request waits for others. */
     public Duration maxQueueDelay() {
         return Duration.of(maxQueueDelayMicroseconds, ChronoUnit.MICROS);

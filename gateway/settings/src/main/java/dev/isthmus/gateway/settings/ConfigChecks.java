@@ -165,7 +165,7 @@ final class ConfigChecks {
         if (admin != null
                 && sections.of(admin).valid("host", "port")
                 && admin.port() != 0
-                && addresses.stream().anyMatch(new Listener(admin.host(), admin.port())::sameAddress)) {
+                && addresses.stream().anyMatch(Listener.DEFAULT.at(admin.host(), admin.port())::sameAddress)) {
             sections.of(admin).problem(admin.host() + ":" + admin.port() + " is a listener already");
         }
     }

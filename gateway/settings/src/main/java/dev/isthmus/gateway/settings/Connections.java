@@ -53,6 +53,4 @@ public record Connections(
         Duration http2KeepaliveInterval,
 
         @Doc("Timeout of the reply to that PING; without it the connection is closed.") @OrZero @Default("20s")
-        Duration http2KeepaliveTimeout) {
-    public static final Connections DEFAULT = DefaultValues.of(Connections.class);
-}
+        Duration http2KeepaliveTimeout) {}

@@ -23,7 +23,7 @@ public final class DefaultValues {
      *
      * @throws IllegalArgumentException if a key that may be missing has none, or an invalid one
      */
-    static <R extends Record> R of(Class<R> type) {
+    public static <R extends Record> R of(Class<R> type) {
         return SectionReader.construct(
                 type,
                 Stream.of(type.getRecordComponents())

@@ -201,9 +201,7 @@ public record GatewayConfig(
             @Default("5")
             int maxHops,
 
-            Http2Abuse http2Abuse) {
-        public static final Limits DEFAULT = DefaultValues.of(Limits.class);
-    }
+            Http2Abuse http2Abuse) {}
 
     /** The headers forwarded between client and upstream, whichever protocol each of them speaks. */
     @Doc("Headers that are forwarded, over either protocol.")
@@ -249,9 +247,7 @@ public record GatewayConfig(
                     + "checked less often than its upstream's checks.interval. First checks do not count.")
             @Range(min = 1, max = 1_000_000)
             @Default("500")
-            int maxModelChecks) {
-        public static final HealthConfig DEFAULT = DefaultValues.of(HealthConfig.class);
-    }
+            int maxModelChecks) {}
 
     /** When the gateway as a server is ready. */
     public enum ServerReadyPolicy {

@@ -74,11 +74,6 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
         except = Set.copyOf(except);
     }
 
-    /** A list without exceptions. */
-    public HeaderAllowList(Set<String> exact, List<String> prefixes) {
-        this(exact, prefixes, Set.of());
-    }
-
     /**
      * Parses names; one that ends in {@code *} is a prefix.
      *
@@ -97,7 +92,7 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
                 exact.add(name);
             }
         }
-        return new HeaderAllowList(exact, prefixes);
+        return new HeaderAllowList(exact, prefixes, Set.of());
     }
 
     /** The same list with these lower-case names, too. */

@@ -38,6 +38,4 @@ public record Http2Abuse(
         @Doc("Maximum number of frames, DATA aside, that wait for a client that does not read. 0: no limit.")
         @Range(max = 100_000_000)
         @Default("10000")
-        int maxQueuedFrames) {
-    public static final Http2Abuse DEFAULT = DefaultValues.of(Http2Abuse.class);
-}
+        int maxQueuedFrames) {}

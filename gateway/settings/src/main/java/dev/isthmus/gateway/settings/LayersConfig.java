@@ -18,8 +18,6 @@ public record LayersConfig(
         @Doc("The layers to add. Of several at one place the first is the outermost.")
         List<AddedLayer> add)
         implements CheckedSection {
-    public static final LayersConfig DEFAULT = DefaultValues.of(LayersConfig.class);
-
     @Override
     public void check(SectionCheck check) {
         Set<String> names = new HashSet<>();

@@ -53,11 +53,6 @@ public record Listener(
         return path + " " + label();
     }
 
-    /** A listener for plain text of clients that connect directly, without a name of its own. */
-    public Listener(String host, int port) {
-        this(host, port, null, null, DEFAULT.management, List.of(), false, null, false, null);
-    }
-
     /** The Unix socket of one of the gateway's own processes, for it alone: nobody else has the path. */
     public static Listener unix(Path socket) {
         return DefaultValues.with(

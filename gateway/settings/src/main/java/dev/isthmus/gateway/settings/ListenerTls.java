@@ -21,8 +21,6 @@ public record ListenerTls(
         @Doc("The oldest version that clients may use.") @Default("1.2")
         TlsVersion minimumVersion)
         implements CheckedSection {
-    public static final ListenerTls DEFAULT = DefaultValues.of(ListenerTls.class);
-
     @Override
     public void check(SectionCheck check) {
         for (CertificateFiles files : certificates) {

@@ -45,7 +45,7 @@ public record LocalConfig(
         ProcessKind process)
         implements CheckedSection {
     public static final LocalConfig DEFAULT = DefaultValues.of(LocalConfig.class);
-    public static final LocalConfig EMBEDDED = of(null, true);
+    public static final LocalConfig EMBEDDED = DefaultValues.with(DEFAULT, "embeddedModels", true);
 
     @Override
     public void check(SectionCheck check) {
@@ -58,11 +58,6 @@ public record LocalConfig(
             check.problem("load", "requires 'model_control: explicit', since otherwise all models are loaded");
         }
         check.expect(device.matches("cpu|auto|gpu:[0-9]{1,3}"), "device", "cpu, gpu:N or auto is expected", device);
-    }
-
-    /** Loads all models at start; all other settings have their defaults. */
-    public static LocalConfig of(@Nullable Path modelRepository, boolean embeddedModels) {
-        return DefaultValues.with(DEFAULT, "modelRepository", modelRepository, "embeddedModels", embeddedModels);
     }
 
     /** Where models run. */

@@ -162,9 +162,6 @@ public record ModelConfig(
 
             @Doc("Maximum number of concurrent copies; more are dropped.") @Range(min = 1, max = 10_000) @Default("16")
             int maxInFlight) {
-        /** All defaults; without an upstream. */
-        public static final ShadowConfig DEFAULT = DefaultValues.of(ShadowConfig.class);
-
         /** Its name in configuration, metrics and logs. */
         public String label() {
             return name == null ? upstream : name;
@@ -197,9 +194,7 @@ public record ModelConfig(
             @Doc("Largest absolute difference in the comparisons of a shadow with this target's name. None: no limit.")
             @Nullable
             @Range(max = 1_000_000_000)
-            Double maxDifference) {
-        public static final RampConfig DEFAULT = DefaultValues.of(RampConfig.class);
-    }
+            Double maxDifference) {}
 
     /** The target of calls that the other targets cannot serve. */
     @Doc("A target that takes over when others fail.")
@@ -209,10 +204,7 @@ public record ModelConfig(
             @Doc("Name of the model on that upstream, if it differs.") @Nullable
             String model,
 
-            @Doc("Version that is called.") @Nullable String version) {
-        /** All defaults; without an upstream. */
-        public static final Fallback DEFAULT = DefaultValues.of(Fallback.class);
-    }
+            @Doc("Version that is called.") @Nullable String version) {}
 
     /** A rate limit on requests and bytes. */
     @Doc("A rate limit on requests and bytes, for each value of a header, for each caller, or for all calls.")
@@ -232,15 +224,7 @@ public record ModelConfig(
             Integer bytesPerSecond,
 
             @Doc("Bucket size, in seconds of the rate.") @Default("1s")
-            Duration burst) {
-        /** No limit. */
-        public static final Rate DEFAULT = DefaultValues.of(Rate.class);
-
-        /** A limit that does not depend on the caller. */
-        public Rate(@Nullable String header, int requestsPerSecond, @Nullable Integer bytesPerSecond, Duration burst) {
-            this(header, false, requestsPerSecond, bytesPerSecond, burst);
-        }
-    }
+            Duration burst) {}
 
     /** What happens to the version that a call names. */
     public enum ExplicitVersion {

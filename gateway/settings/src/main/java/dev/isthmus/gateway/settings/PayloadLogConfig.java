@@ -65,8 +65,6 @@ public record PayloadLogConfig(
         @Doc("Attribute 'namespace' of the events.") @Default("default")
         String namespace)
         implements CheckedSection {
-    public static final PayloadLogConfig DEFAULT = DefaultValues.of(PayloadLogConfig.class);
-
     /** Written as JSON, a tensor takes up to twelve times its size of heap for a while. */
     private static final int MAX_JSON = 16 << 20;
 
@@ -121,9 +119,7 @@ public record PayloadLogConfig(
             @Doc("Inputs and outputs.") Set<String> tensors,
 
             @Doc("Parameters of requests, responses and tensors, and members of parameters that are objects.")
-            Set<String> parameters) {
-        public static final OmittedPayload DEFAULT = DefaultValues.of(OmittedPayload.class);
-    }
+            Set<String> parameters) {}
 
     /** The events that are logged. */
     public enum PayloadEvents {

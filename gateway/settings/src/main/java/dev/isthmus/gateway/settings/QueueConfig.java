@@ -44,8 +44,6 @@ public record QueueConfig(
         @Default("0")
         int priorityLevels)
         implements CheckedSection {
-    public static final QueueConfig DEFAULT = DefaultValues.of(QueueConfig.class);
-
     private static final double MAX_RESERVED = 0.5;
     private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
 

@@ -35,6 +35,4 @@ public record ResponseConfig(
         ErrorTexts errors,
 
         @Doc("Whether responses of failed calls have the header isthmus-cause, in gRPC's trailers.") @Default("false")
-        boolean cause) {
-    public static final ResponseConfig DEFAULT = DefaultValues.of(ResponseConfig.class);
-}
+        boolean cause) {}

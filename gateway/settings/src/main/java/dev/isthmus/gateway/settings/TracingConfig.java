@@ -44,8 +44,6 @@ public record TracingConfig(
         @Default("2048")
         int queue)
         implements CollectorSection {
-    public static final TracingConfig DEFAULT = DefaultValues.of(TracingConfig.class);
-
     @Override
     public String usualPath() {
         return "/v1/traces";

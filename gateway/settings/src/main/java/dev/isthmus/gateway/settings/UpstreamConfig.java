@@ -222,9 +222,7 @@ public record UpstreamConfig(
             int unhealthyAfter,
 
             @Doc("Consecutive successes after which it gets calls again.") @Range(min = 1, max = 1000) @Default("1")
-            int healthyAfter) {
-        public static final Checks DEFAULT = DefaultValues.of(Checks.class);
-    }
+            int healthyAfter) {}
 
     /** Outlier ejection: passive health checks by the results of calls. */
     @Doc("Outlier detection: a server whose calls fail, in a row or more often than those of the others, is ejected "
@@ -245,9 +243,7 @@ public record UpstreamConfig(
             @Doc("Share of healthy servers below which all servers get calls.") @Share @Default("50%")
             double panicThreshold,
 
-            ErrorRate errorRate) {
-        public static final Outliers DEFAULT = DefaultValues.of(Outliers.class);
-    }
+            ErrorRate errorRate) {}
 
     /** Outlier ejection by the share of failed calls. */
     @Doc("Ejection by the share of calls that fail or are answered with a 5xx status, compared with the other servers. "
@@ -275,9 +271,7 @@ public record UpstreamConfig(
             int minimumCalls,
 
             @Doc("Servers with so many calls below which none is ejected.") @Range(min = 2, max = 10_000) @Default("2")
-            int minimumServers) {
-        public static final ErrorRate DEFAULT = DefaultValues.of(ErrorRate.class);
-    }
+            int minimumServers) {}
 
     /** Failures that are retried. */
     public enum RetryOn {

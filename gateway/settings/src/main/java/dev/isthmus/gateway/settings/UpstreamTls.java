@@ -25,8 +25,6 @@ public record UpstreamTls(
         @Doc("PEM file with its key; as the key of a listener.") @Nullable
         Path key)
         implements CheckedSection {
-    public static final UpstreamTls DEFAULT = DefaultValues.of(UpstreamTls.class);
-
     @Override
     public void check(SectionCheck check) {
         if (check.valid()) {

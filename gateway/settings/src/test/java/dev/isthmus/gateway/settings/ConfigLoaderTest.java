@@ -79,8 +79,8 @@ class ConfigLoaderTest {
                 upstreams: {t: {protocol: grpc, endpoints: ["a:1"]}}
                 default_upstream: t
                 """);
-        assertThat(config.listeners()).containsExactly(new Listener("127.0.0.1", 8080));
-        assertThat(config.connections()).isEqualTo(Connections.DEFAULT);
+        assertThat(config.listeners()).containsExactly(Listener.DEFAULT.at("127.0.0.1", 8080));
+        assertThat(config.connections()).isEqualTo(DefaultValues.of(Connections.class));
         // Together below the 30 s after which Kubernetes kills a pod.
         assertThat(config.drain()).isEqualTo(new Drain(Duration.ofSeconds(5), Duration.ofSeconds(20)));
         assertThat(config.limits().maxBodySize()).isEqualTo(64 << 20);
@@ -93,7 +93,7 @@ class ConfigLoaderTest {
         assertThat(config.upstreams())
                 .containsOnlyKeys("t")
                 .containsValue(TestConfigs.upstream(UpstreamProtocol.GRPC, new Endpoint("a", 1)));
-        assertThat(config.answers()).isEqualTo(ResponseConfig.DEFAULT);
+        assertThat(config.answers()).isEqualTo(DefaultValues.of(ResponseConfig.class));
         assertThat(config.headers()).isEqualTo(GatewayConfig.Headers.DEFAULT);
         assertThat(GatewayConfig.embedded().local())
                 .isEqualTo(new LocalConfig(
@@ -147,7 +147,7 @@ class ConfigLoaderTest {
                 """);
         assertThat(config.listeners())
                 .containsExactly(
-                        new Listener("::1", 9),
+                        Listener.DEFAULT.at("::1", 9),
                         new Listener(
                                 "127.0.0.1",
                                 0,
@@ -169,7 +169,7 @@ class ConfigLoaderTest {
         assertThat(config.drain()).isEqualTo(new Drain(Duration.ZERO, Duration.ofMinutes(1)));
         assertThat(config.limits())
                 .isEqualTo(new GatewayConfig.Limits(
-                        2048, 64 << 10, 8 << 20, 100, 7, 10_000, 0.5, 300, 5, Http2Abuse.DEFAULT));
+                        2048, 64 << 10, 8 << 20, 100, 7, 10_000, 0.5, 300, 5, DefaultValues.of(Http2Abuse.class)));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
                         TestConfigs.upstream(
@@ -185,8 +185,9 @@ class ConfigLoaderTest {
                                 Duration.ofMinutes(2),
                                 "timeout",
                                 Duration.ofMillis(500))));
-        assertThat(config.headers().forwarded()).isEqualTo(new HeaderAllowList(Set.of("x-a"), List.of("x-b-")));
-        assertThat(config.headers().returned()).isEqualTo(new HeaderAllowList(Set.of("y-bin"), List.of()));
+        assertThat(config.headers().forwarded())
+                .isEqualTo(new HeaderAllowList(Set.of("x-a"), List.of("x-b-"), Set.of()));
+        assertThat(config.headers().returned()).isEqualTo(new HeaderAllowList(Set.of("y-bin"), List.of(), Set.of()));
         assertThat(config.answers())
                 .isEqualTo(new ResponseConfig(
                         NonFinite.STRING,
@@ -406,7 +407,7 @@ class ConfigLoaderTest {
                                 "canary", "t", "next", null, 0.1, true, 0.01, 0.003, Duration.ofSeconds(2), 8)),
                         new RampConfig("canary", List.of(0.01, 0.5, 1.0), Duration.ofMinutes(10), 50, 0.02, 2.5, 0.001),
                         new Fallback("local", "digits", null),
-                        List.of(new Rate("x-api-key", 100, 10 << 20, Duration.ofSeconds(2))),
+                        List.of(new Rate("x-api-key", false, 100, 10 << 20, Duration.ofSeconds(2))),
                         Duration.ofSeconds(10),
                         ModelConfig.ReadyPolicy.QUORUM,
                         RequestValidation.STRICT,
@@ -561,7 +562,7 @@ class ConfigLoaderTest {
 
     @Test
     void http2Abuse_isGenerousByDefault() {
-        assertThat(GatewayConfig.Limits.DEFAULT.http2Abuse())
+        assertThat(DefaultValues.of(GatewayConfig.Limits.class).http2Abuse())
                 .isEqualTo(new Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000));
         assertThat(UpstreamConfig.DEFAULT.http2Abuse())
                 .isEqualTo(new UpstreamConfig.UpstreamHttp2Abuse(100_000, 10_000, 100, 100_000));
@@ -571,7 +572,7 @@ class ConfigLoaderTest {
     void sections_withoutContent_haveTheirDefaults() throws ConfigException {
         GatewayConfig config = parse("{admin: , limits: , local: {embedded_models: true}, default_upstream: local}");
         assertThat(config.admin()).isEqualTo(AdminConfig.DEFAULT);
-        assertThat(config.limits()).isEqualTo(GatewayConfig.Limits.DEFAULT);
+        assertThat(config.limits()).isEqualTo(DefaultValues.of(GatewayConfig.Limits.class));
     }
 
     @Test
@@ -585,8 +586,11 @@ class ConfigLoaderTest {
                 default_upstream: local
                 """);
         GatewayConfig config = ConfigLoader.load(file);
-        assertThat(config.local()).isEqualTo(LocalConfig.of(folder.resolve("models"), false));
-        assertThat(config.admin()).isEqualTo(new AdminConfig("0.0.0.0", 9901, folder.resolve("token"), List.of()));
+        assertThat(config.local())
+                .isEqualTo(DefaultValues.with(LocalConfig.DEFAULT, "modelRepository", folder.resolve("models")));
+        assertThat(config.admin())
+                .isEqualTo(DefaultValues.with(
+                        AdminConfig.DEFAULT, "host", "0.0.0.0", "port", 9901, "tokenFile", folder.resolve("token")));
     }
 
     @ParameterizedTest

@@ -229,14 +229,16 @@ class TlsFilesTest {
                                 folder.resolve("ca-crl.pem")),
                         ListenerTls.TlsVersion.TLS_1_3));
         assertThat(Objects.requireNonNull(config.admin()).tls())
-                .isEqualTo(TestConfigs.with(ListenerTls.DEFAULT, Map.of("certificates", List.of(files))));
+                .isEqualTo(
+                        TestConfigs.with(DefaultValues.of(ListenerTls.class), Map.of("certificates", List.of(files))));
         assertThat(Objects.requireNonNull(config.upstreams().get("t")).tls())
                 .isEqualTo(new UpstreamTls(
                         folder.resolve("ca-ca.pem"),
                         "t.example",
                         folder.resolve("ca-one.pem"),
                         folder.resolve("ca-one.key")));
-        assertThat(Objects.requireNonNull(config.upstreams().get("u")).tls()).isEqualTo(UpstreamTls.DEFAULT);
+        assertThat(Objects.requireNonNull(config.upstreams().get("u")).tls())
+                .isEqualTo(DefaultValues.of(UpstreamTls.class));
     }
 
     @Test

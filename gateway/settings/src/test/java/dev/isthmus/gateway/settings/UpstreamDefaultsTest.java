@@ -47,7 +47,8 @@ class UpstreamDefaultsTest {
         assertThat(b.timeout()).isEqualTo(Duration.ofSeconds(9));
         assertThat(b.retry()).isEqualTo(new UpstreamConfig.Retry(3, Set.of(RetryOn.UNSENT), 0.05, 4 << 20));
         assertThat(b.checks().interval()).isEqualTo(Duration.ofSeconds(4));
-        assertThat(b.checks().timeout()).isEqualTo(UpstreamConfig.Checks.DEFAULT.timeout());
+        assertThat(b.checks().timeout())
+                .isEqualTo(DefaultValues.of(UpstreamConfig.Checks.class).timeout());
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.gateway.payloadlog.DocumentFilter.FilteredDocument;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.PayloadLogConfig.OmittedPayload;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -16,7 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class DocumentFilterTest {
-    private static final DocumentFilter ALL = new DocumentFilter(OmittedPayload.DEFAULT);
+    private static final DocumentFilter ALL = new DocumentFilter(DefaultValues.of(OmittedPayload.class));
     private static final DocumentFilter SOME =
             new DocumentFilter(new OmittedPayload(Set.of("text_input"), Set.of("token")));
 

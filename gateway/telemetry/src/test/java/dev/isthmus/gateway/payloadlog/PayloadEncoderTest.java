@@ -9,6 +9,7 @@ import dev.isthmus.gateway.payloadlog.PayloadEvent.CallFacts;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.EventPayload;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.OpaqueBodyKind;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.gateway.settings.PayloadLogConfig.OmittedPayload;
 import dev.isthmus.gateway.settings.PayloadLogConfig.PayloadForm;
@@ -47,7 +48,8 @@ class PayloadEncoderTest {
 
     private static PayloadEncoder encoder(Map<String, Object> changes) {
         return new PayloadEncoder(
-                TestConfigs.with(PayloadLogConfig.DEFAULT, changes), new PayloadMeters(new SimpleMeterRegistry()));
+                TestConfigs.with(DefaultValues.of(PayloadLogConfig.class), changes),
+                new PayloadMeters(new SimpleMeterRegistry()));
     }
 
     private static PayloadEvent event(PayloadKind kind, @Nullable ErrorCode code, EventPayload payload) {

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.tracing;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.TracingConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -20,8 +21,8 @@ import org.junit.jupiter.api.Test;
 
 /** Spans that wait for a collector. */
 class SpanExportTest {
-    private static final TracingConfig CONFIG =
-            TestConfigs.with(TracingConfig.DEFAULT, Map.of("endpoint", "http://a/v1/traces", "queue", 10));
+    private static final TracingConfig CONFIG = TestConfigs.with(
+            DefaultValues.of(TracingConfig.class), Map.of("endpoint", "http://a/v1/traces", "queue", 10));
 
     private static final Tracer TRACER = SdkTracerProvider.builder().build().get("test");
 

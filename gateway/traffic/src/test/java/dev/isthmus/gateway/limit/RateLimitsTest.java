@@ -33,7 +33,7 @@ class RateLimitsTest {
 
     @Test
     void requests_beyondTheLimit_areRefusedUntilTheNextFits() {
-        RateLimits limits = limits(new Rate(null, 2, null, SECOND));
+        RateLimits limits = limits(new Rate(null, false, 2, null, SECOND));
         ask(limits, "a");
         ask(limits, "b");
         OipException refused = refusal(limits, "c");
@@ -53,7 +53,7 @@ class RateLimitsTest {
 
     @Test
     void valuesOfAHeader_areCountedEach_andNeverNamed() {
-        RateLimits limits = limits(new Rate("X-Api-Key", 1, null, SECOND));
+        RateLimits limits = limits(new Rate("X-Api-Key", false, 1, null, SECOND));
         ask(limits, "secret");
         ask(limits, "other");
         ask(limits, "long".repeat(1000));
@@ -65,7 +65,7 @@ class RateLimitsTest {
 
     @Test
     void callsWithoutTheHeader_shareOneLimit() {
-        RateLimits limits = limits(new Rate("x-api-key", 1, null, SECOND));
+        RateLimits limits = limits(new Rate("x-api-key", false, 1, null, SECOND));
         limits.request(name -> null, "");
         assertThat(catchThrowableOfType(OipException.class, () -> limits.request(name -> null, "")))
                 .isNotNull();
@@ -73,7 +73,7 @@ class RateLimitsTest {
 
     @Test
     void bytes_beyondTheLimit_areRefused() {
-        RateLimits limits = limits(new Rate(null, 0, 100, SECOND));
+        RateLimits limits = limits(new Rate(null, false, 0, 100, SECOND));
         ask(limits, "a").body(80);
         RateLimits.Charge second = ask(limits, "a");
         OipException refused = catchThrowableOfType(OipException.class, () -> second.body(70));
@@ -85,7 +85,7 @@ class RateLimitsTest {
 
     @Test
     void body_isCountedOnce() {
-        RateLimits limits = limits(new Rate(null, 0, 100, SECOND));
+        RateLimits limits = limits(new Rate(null, false, 0, 100, SECOND));
         RateLimits.Charge charge = ask(limits, "a");
         charge.body(60);
         charge.body(60);
@@ -94,7 +94,7 @@ class RateLimitsTest {
 
     @Test
     void body_largerThanTheBurst_passesOnceAndIsOwed() {
-        RateLimits limits = limits(new Rate(null, 0, 100, SECOND));
+        RateLimits limits = limits(new Rate(null, false, 0, 100, SECOND));
         ask(limits, "a").body(1000);
         RateLimits.Charge second = ask(limits, "a");
         OipException refused = catchThrowableOfType(OipException.class, () -> second.body(10));
@@ -103,7 +103,8 @@ class RateLimitsTest {
 
     @Test
     void requestThatOneLimitRefuses_isCountedByNone() {
-        RateLimits limits = limits(new Rate(null, 2, null, SECOND), new Rate("x-api-key", 1, null, SECOND));
+        RateLimits limits =
+                limits(new Rate(null, false, 2, null, SECOND), new Rate("x-api-key", false, 1, null, SECOND));
         ask(limits, "a");
         for (int i = 0; i < 10; i++) {
             assertThat(refusal(limits, "a")).isNotNull();
@@ -113,7 +114,7 @@ class RateLimitsTest {
 
     @Test
     void closedLimits_leaveNoMeters() {
-        limits(new Rate(null, 1, null, SECOND)).close();
+        limits(new Rate(null, false, 1, null, SECOND)).close();
         assertThat(meters.getMeters()).isEmpty();
     }
 }

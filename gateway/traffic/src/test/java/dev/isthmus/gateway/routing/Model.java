@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.routing;
 
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.ModelConfig;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -81,15 +82,15 @@ final class Model {
     }
 
     Model shadow(String upstream, @Nullable String model) {
-        ModelConfig.ShadowConfig some = ModelConfig.ShadowConfig.DEFAULT;
+        ModelConfig.ShadowConfig some = DefaultValues.of(ModelConfig.ShadowConfig.class);
         shadows.add(new ModelConfig.ShadowConfig(
                 null, upstream, model, null, some.sample(), false, 0, 0, some.timeout(), some.maxInFlight()));
         return this;
     }
 
     Model rate(@Nullable String header) {
-        ModelConfig.Rate some = ModelConfig.Rate.DEFAULT;
-        rates.add(new ModelConfig.Rate(header, 1, null, some.burst()));
+        ModelConfig.Rate some = DefaultValues.of(ModelConfig.Rate.class);
+        rates.add(new ModelConfig.Rate(header, false, 1, null, some.burst()));
         return this;
     }
 

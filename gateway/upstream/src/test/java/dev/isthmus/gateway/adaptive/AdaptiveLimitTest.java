@@ -3,6 +3,7 @@ package dev.isthmus.gateway.adaptive;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.AdaptiveConcurrency;
+import dev.isthmus.gateway.settings.DefaultValues;
 import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
@@ -12,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class AdaptiveLimitTest {
-    private static final AdaptiveConcurrency DEFAULT = AdaptiveConcurrency.DEFAULT;
+    private static final AdaptiveConcurrency DEFAULT = DefaultValues.of(AdaptiveConcurrency.class);
 
     private static SimulatedServer server(int workers, int millis) {
         return new SimulatedServer(DEFAULT, workers, Duration.ofMillis(millis));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
@@ -73,7 +74,8 @@ class BalancerTest {
             value = CallOutcome.class,
             names = {"ERROR", "UNAVAILABLE", "FAILED"})
     void leastRequest_serverThatFailsAtOnce_getsFewCalls(CallOutcome failure) {
-        ReplicaFixture pool = new ReplicaFixture(new Outliers(0, Duration.ofSeconds(5), 0.5, 0.5, ErrorRate.DEFAULT));
+        ReplicaFixture pool =
+                new ReplicaFixture(new Outliers(0, Duration.ofSeconds(5), 0.5, 0.5, DefaultValues.of(ErrorRate.class)));
         Replica failing = pool.add("10.0.0.1:8001");
         Replica good = pool.add("10.0.0.2:8001");
         Balancer balancer = Balancer.of(BalancePolicy.LEAST_REQUEST, pool.random);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.QueueConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeUpstream.ReceivedRequest;
@@ -102,7 +103,7 @@ class CallQueueLoadTest {
     @ValueSource(longs = {1, 2, 3})
     void aLoudCaller_raisesTheOthers99thPercentile_byNoMoreThanATenth(long seed) {
         long alone = percentile(seed, false, null);
-        long beside = percentile(seed, true, QueueConfig.DEFAULT);
+        long beside = percentile(seed, true, DefaultValues.of(QueueConfig.class));
         assertThat(beside).isLessThanOrEqualTo(alone + alone / 10);
     }
 
@@ -110,7 +111,8 @@ class CallQueueLoadTest {
     @ValueSource(longs = {1, 2, 3})
     void withNothingReserved_theOtherWaitsForTheNextPlaceOnly(long seed) {
         long alone = percentile(seed, false, null);
-        long beside = percentile(seed, true, TestConfigs.with(QueueConfig.DEFAULT, Map.of("reserved", 0.0)));
+        long beside =
+                percentile(seed, true, TestConfigs.with(DefaultValues.of(QueueConfig.class), Map.of("reserved", 0.0)));
         assertThat(beside).isLessThanOrEqualTo(2 * alone);
     }
 }

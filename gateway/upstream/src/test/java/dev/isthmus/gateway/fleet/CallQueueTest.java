@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.settings.AdaptiveConcurrency;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.QueueConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -33,7 +34,7 @@ class CallQueueTest {
     private static QueueConfig queue(Map<String, Object> changes) {
         Map<String, Object> all = new HashMap<>(Map.of("reserved", 0.0));
         all.putAll(changes);
-        return TestConfigs.with(QueueConfig.DEFAULT, all);
+        return TestConfigs.with(DefaultValues.of(QueueConfig.class), all);
     }
 
     private static FleetBench limited(int calls, QueueConfig queue) {

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.fleet.ClusterResources.QueueDepthSource;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -75,7 +76,7 @@ class ChecksTest {
                     : new GrpcUpstream(settings, knowledge, bench.allocator());
         };
         Checks checks = new Checks(interval, PATIENCE, 2, 1);
-        Outliers outliers = new Outliers(5, Duration.ofMinutes(5), 0.5, 0.5, ErrorRate.DEFAULT);
+        Outliers outliers = new Outliers(5, Duration.ofMinutes(5), 0.5, 0.5, DefaultValues.of(ErrorRate.class));
         return new ReplicaSet(
                 "u",
                 TestConfigs.with(config, Map.of("checks", checks, "outliers", outliers)),

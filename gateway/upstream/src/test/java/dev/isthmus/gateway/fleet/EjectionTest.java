@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
@@ -132,7 +133,7 @@ class EjectionTest {
 
     @Test
     void noLimit_nobodyIsEjected() {
-        ReplicaFixture pool = new ReplicaFixture(new Outliers(0, EJECTION, 1, 0.5, ErrorRate.DEFAULT));
+        ReplicaFixture pool = new ReplicaFixture(new Outliers(0, EJECTION, 1, 0.5, DefaultValues.of(ErrorRate.class)));
         pool.add("a:1");
         pool.add("b:1");
 
@@ -143,7 +144,7 @@ class EjectionTest {
 
     @Test
     void tooFewServersLeft_allAreUsed() {
-        ReplicaFixture pool = new ReplicaFixture(new Outliers(5, EJECTION, 1, 0.5, ErrorRate.DEFAULT));
+        ReplicaFixture pool = new ReplicaFixture(new Outliers(5, EJECTION, 1, 0.5, DefaultValues.of(ErrorRate.class)));
         for (int i = 0; i < 4; i++) {
             pool.add("10.0.0." + i + ":8001");
         }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.settings.AdaptiveConcurrency;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.Hedging;
 import dev.isthmus.gateway.settings.QueueConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -60,7 +61,7 @@ class FaultsInUpstreamsTest {
 
     @Test
     void callThatHasWaited_givesItsPlaceToTheNext() {
-        try (FleetBench bench = FleetBench.ofOne(one(Map.of("queue", QueueConfig.DEFAULT)))) {
+        try (FleetBench bench = FleetBench.ofOne(one(Map.of("queue", DefaultValues.of(QueueConfig.class))))) {
             bench.infer();
             List<ClientReply> waiting = List.of(bench.infer(), bench.infer());
             bench.one.broken = true;

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.fleet.ClusterResources.CheckPace;
 import dev.isthmus.gateway.fleet.HealthChecker.ModelHealthChecker;
 import dev.isthmus.gateway.fleet.Replica.SlowStart;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
@@ -48,7 +49,10 @@ class ModelHealthCheckerTest {
             "server",
             server,
             this::now,
-            new Ejection(new Outliers(0, Duration.ofSeconds(1), 0, 0, ErrorRate.DEFAULT), new Object(), () -> false),
+            new Ejection(
+                    new Outliers(0, Duration.ofSeconds(1), 0, 0, DefaultValues.of(ErrorRate.class)),
+                    new Object(),
+                    () -> false),
             SlowStart.full(Duration.ZERO, 0),
             null,
             new AtomicLong());

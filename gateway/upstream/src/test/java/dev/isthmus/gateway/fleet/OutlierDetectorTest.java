@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.fleet.Ejection.OutlierDetector;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import java.time.Duration;
@@ -20,7 +21,7 @@ class OutlierDetectorTest {
     private static final ErrorRate BY_THRESHOLD = new ErrorRate(Duration.ofSeconds(10), 0.5, 0, 50, 2);
     private static final ErrorRate BY_DEVIATION = new ErrorRate(Duration.ofSeconds(10), 0, 1.9, 50, 2);
 
-    private ReplicaFixture pool = new ReplicaFixture(Outliers.DEFAULT);
+    private ReplicaFixture pool = new ReplicaFixture(DefaultValues.of(Outliers.class));
     private OutlierDetector detector = pool.detector(BY_THRESHOLD);
 
     @BeforeEach

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.fleet.Ejection.OutlierDetector;
 import dev.isthmus.gateway.fleet.Replica.SlowStart;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.ErrorRate;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
@@ -44,7 +45,7 @@ final class ReplicaFixture {
     }
 
     static ReplicaFixture of(int servers) {
-        ReplicaFixture pool = new ReplicaFixture(Outliers.DEFAULT);
+        ReplicaFixture pool = new ReplicaFixture(DefaultValues.of(Outliers.class));
         for (int i = 0; i < servers; i++) {
             pool.add("10.0.0." + (i + 1) + ":8001");
         }

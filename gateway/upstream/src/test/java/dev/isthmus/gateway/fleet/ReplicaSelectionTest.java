@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import dev.isthmus.oip.ModelRef;
 import java.time.Duration;
@@ -86,8 +87,8 @@ class ReplicaSelectionTest {
     @Test
     void ejectedServer_isLeftOutUntilItsTimeIsOver() {
         assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, b, c);
-        ReplicaFixture.fail(a, Outliers.DEFAULT.consecutiveFailures());
-        pool.pass(Outliers.DEFAULT.ejection().minusNanos(1));
+        ReplicaFixture.fail(a, DefaultValues.of(Outliers.class).consecutiveFailures());
+        pool.pass(DefaultValues.of(Outliers.class).ejection().minusNanos(1));
         assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(b, c);
         pool.pass(Duration.ofNanos(1).plus(ReplicaFixture.WINDOW));
         assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, b, c);

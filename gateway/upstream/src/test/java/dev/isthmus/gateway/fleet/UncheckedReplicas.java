@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.fleet.ClusterResources.CheckPace;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.settings.AdaptiveConcurrency;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -71,6 +72,6 @@ public final class UncheckedReplicas {
                         "balance",
                         new Balance(BalancePolicy.ROUND_ROBIN, Duration.ZERO, 1),
                         "outliers",
-                        new Outliers(0, Duration.ofSeconds(1), 0, 0, ErrorRate.DEFAULT)));
+                        new Outliers(0, Duration.ofSeconds(1), 0, 0, DefaultValues.of(ErrorRate.class))));
     }
 }

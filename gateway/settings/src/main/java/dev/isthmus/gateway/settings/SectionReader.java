@@ -171,7 +171,7 @@ final class SectionReader {
         if (given.get(key.name()) instanceof MappingNode sections) {
             sections.getValue()
                     .replaceAll(tuple -> new NodeTuple(
-                            tuple.getKeyNode(), SectionDefaults.put(key.sections(), tuple.getValueNode(), defaults)));
+                            tuple.getKeyNode(), withDefaults(key.sections(), tuple.getValueNode(), defaults)));
         }
     }
 
@@ -182,7 +182,7 @@ final class SectionReader {
             Node only = own == null ? defaults : own;
             return only == null ? null : read(section.type(), only, what, false);
         }
-        return read(section.type(), SectionDefaults.put(section, own, defaults), what, false);
+        return read(section.type(), withDefaults(section, own, defaults), what, false);
     }
 
     /** The record of these values of its components. */
@@ -270,39 +270,34 @@ final class SectionReader {
         return name.endsWith("s") ? name.substring(0, name.length() - 1) : name;
     }
 
-    /** Merges a file's defaults into a section. */
-    static final class SectionDefaults {
-        private SectionDefaults() {}
-
-        /** The section with its missing keys copied from the defaults, recursively; lists and scalars are not merged. */
-        static Node put(Section section, Node own, Node defaults) {
-            if (!(defaults instanceof MappingNode from)) {
-                return own;
-            }
-            List<NodeTuple> tuples = new ArrayList<>();
-            if (own instanceof MappingNode mapping) {
-                tuples.addAll(mapping.getValue());
-            } else if (!YamlReader.isNull(own)) {
-                return own;
-            }
-            for (NodeTuple each : from.getValue()) {
-                int at = YamlReader.indexOf(each, tuples);
-                if (at < 0) {
-                    tuples.add(each);
-                } else {
-                    tuples.set(at, inner(section, tuples.get(at), each.getValueNode()));
-                }
-            }
-            return new MappingNode(Tag.MAP, true, tuples, own.getStartMark(), own.getEndMark(), from.getFlowStyle());
-        }
-
-        private static NodeTuple inner(Section section, NodeTuple own, Node defaults) {
-            for (ConfigKey key : section.keys()) {
-                if (key.name().equals(YamlReader.key(own)) && key.shape() instanceof Section inner) {
-                    return new NodeTuple(own.getKeyNode(), put(inner, own.getValueNode(), defaults));
-                }
-            }
+    /** The section with its missing keys copied from the defaults, recursively; lists and scalars are not merged. */
+    private static Node withDefaults(Section section, Node own, Node defaults) {
+        if (!(defaults instanceof MappingNode from)) {
             return own;
         }
+        List<NodeTuple> tuples = new ArrayList<>();
+        if (own instanceof MappingNode mapping) {
+            tuples.addAll(mapping.getValue());
+        } else if (!YamlReader.isNull(own)) {
+            return own;
+        }
+        for (NodeTuple each : from.getValue()) {
+            int at = YamlReader.indexOf(each, tuples);
+            if (at < 0) {
+                tuples.add(each);
+            } else {
+                tuples.set(at, memberWithDefaults(section, tuples.get(at), each.getValueNode()));
+            }
+        }
+        return new MappingNode(Tag.MAP, true, tuples, own.getStartMark(), own.getEndMark(), from.getFlowStyle());
+    }
+
+    private static NodeTuple memberWithDefaults(Section section, NodeTuple own, Node defaults) {
+        for (ConfigKey key : section.keys()) {
+            if (key.name().equals(YamlReader.key(own)) && key.shape() instanceof Section inner) {
+                return new NodeTuple(own.getKeyNode(), withDefaults(inner, own.getValueNode(), defaults));
+            }
+        }
+        return own;
     }
 }

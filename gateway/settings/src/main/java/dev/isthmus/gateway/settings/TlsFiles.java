@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.settings;
 
-import dev.isthmus.gateway.settings.TlsFiles.PemFile.PemBlock;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -15,8 +14,6 @@ import java.security.KeyStore;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.Signature;
-import java.security.cert.CRLException;
-import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509CRL;
 import java.security.cert.X509Certificate;
@@ -33,6 +30,11 @@ import javax.net.ssl.TrustManagerFactory;
 /** Reads and checks the files of TLS: certificates, keys, revocation lists. Blocks. */
 public final class TlsFiles {
     private static final int MIN_RSA_BITS = 2048;
+    /** A valid file is smaller. */
+    private static final int MAX_BYTES = 4 << 20;
+
+    private static final Pattern BLOCK =
+            Pattern.compile("-----BEGIN ([A-Z0-9 ]{1,40})-----\\s([^-]*)-----END \\1-----", Pattern.DOTALL);
 
     private TlsFiles() {}
 
@@ -84,16 +86,7 @@ public final class TlsFiles {
      * @throws TlsFileException if there is none, or one is malformed
      */
     public static List<X509Certificate> certificates(Path file) {
-        List<X509Certificate> certificates = new ArrayList<>();
-        for (PemBlock block : PemFile.read(file)) {
-            if (block.label().equals("CERTIFICATE")) {
-                certificates.add(certificate(file, block));
-            }
-        }
-        if (certificates.isEmpty()) {
-            throw new TlsFileException(file, "has no certificate; 'BEGIN CERTIFICATE' is expected", null);
-        }
-        return certificates;
+        return all(file, "CERTIFICATE", "certificate", (x509, in) -> (X509Certificate) x509.generateCertificate(in));
     }
 
     /**
@@ -123,43 +116,42 @@ public final class TlsFiles {
         }
     }
 
-    private static X509Certificate certificate(Path file, PemBlock block) {
-        try {
-            return (X509Certificate) x509().generateCertificate(new ByteArrayInputStream(block.content()));
-        } catch (CertificateException e) {
-            throw new TlsFileException(file, "has a malformed certificate", e);
-        }
-    }
-
     /**
      * The revocation lists in a file.
      *
      * @throws TlsFileException if there is none, or one is malformed
      */
     public static List<X509CRL> revocations(Path file) {
-        List<X509CRL> lists = new ArrayList<>();
-        for (PemBlock block : PemFile.read(file)) {
-            if (block.label().equals("X509 CRL")) {
+        return all(file, "X509 CRL", "revocation list", (x509, in) -> (X509CRL) x509.generateCRL(in));
+    }
+
+    /** Reads what is in one block. */
+    private interface BlockReader<T> {
+        T read(CertificateFactory x509, InputStream block) throws GeneralSecurityException;
+    }
+
+    /** What is in the blocks of this label, of which there must be one. */
+    private static <T> List<T> all(Path file, String label, String what, BlockReader<T> reader) {
+        List<T> all = new ArrayList<>();
+        for (PemBlock block : blocks(file)) {
+            if (block.label().equals(label)) {
                 try {
-                    lists.add((X509CRL) x509().generateCRL(new ByteArrayInputStream(block.content())));
-                } catch (CRLException | CertificateException e) {
-                    throw new TlsFileException(file, "has a malformed revocation list", e);
+                    CertificateFactory x509 = CertificateFactory.getInstance("X.509");
+                    all.add(reader.read(x509, new ByteArrayInputStream(block.content())));
+                } catch (GeneralSecurityException e) {
+                    throw new TlsFileException(file, "has a malformed " + what, e);
                 }
             }
         }
-        if (lists.isEmpty()) {
-            throw new TlsFileException(file, "has no revocation list; 'BEGIN X509 CRL' is expected", null);
+        if (all.isEmpty()) {
+            throw new TlsFileException(file, "has no " + what + "; 'BEGIN " + label + "' is expected", null);
         }
-        return lists;
-    }
-
-    private static CertificateFactory x509() throws CertificateException {
-        return CertificateFactory.getInstance("X.509");
+        return all;
     }
 
     private static PrivateKey key(Path file, PublicKey ofCertificate) {
         exposure(file);
-        for (PemBlock block : PemFile.read(file)) {
+        for (PemBlock block : blocks(file)) {
             byte[] encoded = switch (block.label()) {
                 case "PRIVATE KEY" -> block.content();
                 case "RSA PRIVATE KEY", "EC PRIVATE KEY" ->
@@ -272,74 +264,62 @@ public final class TlsFiles {
         }
     }
 
-    /** Reads files in PEM format (RFC 7468). */
-    static final class PemFile {
-        /** A valid file is smaller. */
-        private static final int MAX_BYTES = 4 << 20;
+    /**
+     * A block of a file in PEM format (RFC 7468).
+     *
+     * @param label as {@code CERTIFICATE}
+     */
+    private record PemBlock(String label, ByteBuffer encoded) {
+        /** A copy of its content, in DER. */
+        byte[] content() {
+            byte[] copy = new byte[encoded.remaining()];
+            encoded.get(encoded.position(), copy);
+            return copy;
+        }
+    }
 
-        private static final Pattern BLOCK =
-                Pattern.compile("-----BEGIN ([A-Z0-9 ]{1,40})-----\\s([^-]*)-----END \\1-----", Pattern.DOTALL);
-
-        private PemFile() {}
-
-        /**
-         * One block of a file.
-         *
-         * @param label as {@code CERTIFICATE}
-         */
-        record PemBlock(String label, ByteBuffer encoded) {
-            /** A copy of its content, in DER. */
-            byte[] content() {
-                byte[] copy = new byte[encoded.remaining()];
-                encoded.get(encoded.position(), copy);
-                return copy;
+    /**
+     * The blocks of a file, in order; text between them is ignored. Blocks.
+     *
+     * @throws TlsFileException if it cannot be read or a block is not base64
+     */
+    private static List<PemBlock> blocks(Path file) {
+        List<PemBlock> blocks = new ArrayList<>();
+        Matcher matcher = BLOCK.matcher(text(file));
+        while (matcher.find()) {
+            String label = matcher.group(1);
+            String body = matcher.group(2);
+            if (label.startsWith("ENCRYPTED") || body.contains("Proc-Type:")) {
+                throw new TlsFileException(
+                        file,
+                        "is encrypted; a key without a password, in a file that only its owner can read, is"
+                                + " expected",
+                        null);
+            }
+            try {
+                blocks.add(new PemBlock(
+                        label, ByteBuffer.wrap(Base64.getMimeDecoder().decode(body))));
+            } catch (IllegalArgumentException e) {
+                throw new TlsFileException(file, "has a block " + label + " that is not base64", e);
             }
         }
+        return blocks;
+    }
 
-        /**
-         * The blocks of a file, in order; text between them is ignored. Blocks.
-         *
-         * @throws TlsFileException if it cannot be read or a block is not base64
-         */
-        static List<PemBlock> read(Path file) {
-            String text = text(file);
-            List<PemBlock> blocks = new ArrayList<>();
-            Matcher matcher = BLOCK.matcher(text);
-            while (matcher.find()) {
-                String label = matcher.group(1);
-                String body = matcher.group(2);
-                if (label.startsWith("ENCRYPTED") || body.contains("Proc-Type:")) {
-                    throw new TlsFileException(
-                            file,
-                            "is encrypted; a key without a password, in a file that only its owner can read, is"
-                                    + " expected",
-                            null);
-                }
-                try {
-                    blocks.add(new PemBlock(
-                            label, ByteBuffer.wrap(Base64.getMimeDecoder().decode(body))));
-                } catch (IllegalArgumentException e) {
-                    throw new TlsFileException(file, "has a block " + label + " that is not base64", e);
-                }
-            }
-            return blocks;
+    private static String text(Path file) {
+        if (Files.isDirectory(file)) {
+            throw new TlsFileException(file, "is a directory; a file in PEM format is expected", null);
         }
-
-        private static String text(Path file) {
-            if (Files.isDirectory(file)) {
-                throw new TlsFileException(file, "is a directory; a file in PEM format is expected", null);
+        try (InputStream in = Files.newInputStream(file)) {
+            byte[] bytes = in.readNBytes(MAX_BYTES + 1);
+            if (bytes.length > MAX_BYTES) {
+                throw new TlsFileException(file, "is larger than " + MAX_BYTES + " bytes", null);
             }
-            try (InputStream in = Files.newInputStream(file)) {
-                byte[] bytes = in.readNBytes(MAX_BYTES + 1);
-                if (bytes.length > MAX_BYTES) {
-                    throw new TlsFileException(file, "is larger than " + MAX_BYTES + " bytes", null);
-                }
-                return new String(bytes, StandardCharsets.ISO_8859_1);
-            } catch (NoSuchFileException e) {
-                throw new TlsFileException(file, "does not exist", e);
-            } catch (IOException e) {
-                throw new TlsFileException(file, "cannot be read", e);
-            }
+            return new String(bytes, StandardCharsets.ISO_8859_1);
+        } catch (NoSuchFileException e) {
+            throw new TlsFileException(file, "does not exist", e);
+        } catch (IOException e) {
+            throw new TlsFileException(file, "cannot be read", e);
         }
     }
 }

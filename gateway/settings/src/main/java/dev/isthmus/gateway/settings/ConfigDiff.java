@@ -166,16 +166,13 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
     private static String shown(@Nullable Object value) {
         return switch (value) {
             case null -> "none";
-            case Map<?, ?> map -> inline(map);
+            case Map<?, ?> map ->
+                map.entrySet().stream()
+                        .map(each -> each.getKey() + ": " + shown(each.getValue()))
+                        .collect(Collectors.joining(", ", "{", "}"));
             case List<?> list -> list.stream().map(ConfigDiff::shown).collect(Collectors.joining(", ", "[", "]"));
             default -> value.toString();
         };
-    }
-
-    private static String inline(Map<?, ?> map) {
-        return map.entrySet().stream()
-                .map(each -> each.getKey() + ": " + shown(each.getValue()))
-                .collect(Collectors.joining(", ", "{", "}"));
     }
 
     /**

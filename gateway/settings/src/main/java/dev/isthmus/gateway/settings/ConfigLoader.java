@@ -118,7 +118,8 @@ public final class ConfigLoader {
 
     /** The folder that the paths in a file are relative to. */
     public static Path folder(Path file) {
-        return ConfigText.folder(file);
+        Path parent = file.toAbsolutePath().getParent();
+        return parent == null ? file : parent;
     }
 
     /** The files of these paths: a file itself, and those of a folder, of which there may be none now. Blocks. */
@@ -183,7 +184,7 @@ public final class ConfigLoader {
         if (!yaml.problems().isEmpty()) {
             throw ConfigException.of(yaml.problems());
         }
-        return config.withReferences(ReferencePaths.of(config, positions, yaml));
+        return DefaultValues.with(config, "references", ReferencePaths.of(config, positions, yaml));
     }
 
     /** The layers of the folder that the document names. */
@@ -237,7 +238,10 @@ public final class ConfigLoader {
         } catch (YAMLException e) {
             throw new ConfigException(new ConfigProblem(name, 0, 0, "malformed YAML: " + e.getMessage()));
         }
-        return root(name, root);
+        if (root == null) {
+            throw new ConfigException(new ConfigProblem(name, 1, 1, "the file is empty"));
+        }
+        return root;
     }
 
     /** What may be meant, if a plain value begins with a reference where braces are objects. */
@@ -248,13 +252,6 @@ public final class ConfigLoader {
                         && lines.get(mark.getLine()).contains("${")
                 ? "; between brackets or braces a value with ${...} needs quotes"
                 : "";
-    }
-
-    private static Node root(String name, @Nullable Node root) throws ConfigException {
-        if (root == null) {
-            throw new ConfigException(new ConfigProblem(name, 1, 1, "the file is empty"));
-        }
-        return root;
     }
 
     /**

@@ -39,13 +39,7 @@ record ConfigText(String name, String text, Path folder) {
             throw new ConfigException(problem(file.toString(), read, read.length(), what));
         }
         boolean marked = !read.isEmpty() && read.charAt(0) == BYTE_ORDER_MARK;
-        return new ConfigText(file.toString(), marked ? read.substring(1) : read, folder(file));
-    }
-
-    /** The folder that the paths in a file are relative to. */
-    static Path folder(Path file) {
-        Path parent = file.toAbsolutePath().getParent();
-        return parent == null ? file : parent;
+        return new ConfigText(file.toString(), marked ? read.substring(1) : read, ConfigLoader.folder(file));
     }
 
     private static byte[] content(Path file) throws ConfigException {

@@ -135,11 +135,6 @@ public record GatewayConfig(
                 references.withThose(other.references, Set.of("admin", "ramps", "shared")));
     }
 
-    /** A copy whose values came from these references. */
-    GatewayConfig withReferences(ValueReferences other) {
-        return DefaultValues.with(this, "references", other);
-    }
-
     /** A copy with other upstreams and models, and the references that all values came from then. */
     public GatewayConfig withModels(
             Map<String, UpstreamConfig> otherUpstreams,

@@ -107,7 +107,8 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
         return new HeaderAllowList(exact, prefixes, names);
     }
 
-    private static boolean forbidden(String name) {
+    /** Whether a header of this lower-case name is never forwarded. */
+    static boolean forbidden(String name) {
         if (name.isEmpty() || NEVER.contains(name) || name.startsWith("grpc-") || name.startsWith(":")) {
             return true;
         }

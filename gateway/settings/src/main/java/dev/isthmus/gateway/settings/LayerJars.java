@@ -17,7 +17,6 @@ import java.util.jar.Attributes;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The layers that the jars of a folder bring. The manifest of each jar says for which version of the interface it was made,
@@ -156,11 +155,5 @@ record LayerJars(Map<String, Class<? extends Record>> settings, List<String> pro
         } catch (ClassNotFoundException | LinkageError | RuntimeException e) {
             throw new RefusedJarException(name + " cannot be loaded: " + e);
         }
-    }
-
-    /** The settings of a layer; null if no jar brings it. */
-    @Nullable
-    Class<? extends Record> settings(String name) {
-        return settings.get(name);
     }
 }

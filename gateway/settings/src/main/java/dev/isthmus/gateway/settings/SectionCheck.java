@@ -79,7 +79,7 @@ record SectionCheck(SectionChecks all, Record section, String name) {
 
     /** A problem that is reported at the value of a name in the map of this key. */
     void problemAtNamed(String key, String member, String text) {
-        all.yaml.problem(all.positions.ofNamed(section, key, member), prefix() + text);
+        all.yaml.problem(all.positions.below(node(key), member), prefix() + text);
     }
 
     /** A problem that is reported at a name in the map of this key. */

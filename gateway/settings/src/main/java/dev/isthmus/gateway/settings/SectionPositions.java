@@ -63,11 +63,6 @@ final class SectionPositions {
         return tuple == null ? map : tuple.getKeyNode();
     }
 
-    /** The value of an entry in the map under a key. */
-    Node ofNamed(Record section, String key, String name) {
-        return below(of(section, key), name);
-    }
-
     /** The value of an entry in a map; the map if there is none. */
     Node below(Node map, String name) {
         NodeTuple tuple = member(map, name);

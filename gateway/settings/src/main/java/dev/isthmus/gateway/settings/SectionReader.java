@@ -128,7 +128,7 @@ final class SectionReader {
     /** Reads the settings of the layer of this name; null if they are invalid, or no jar brings such a layer. */
     private @Nullable Object addedSettings(@Nullable Node name, Node node, String what) {
         String layer = name instanceof ScalarNode scalar ? scalar.getValue() : "";
-        Class<? extends Record> type = layers.settings(layer);
+        Class<? extends Record> type = layers.settings().get(layer);
         if (type == null) {
             if (name != null && !layer.isBlank() && layers.problems().isEmpty()) {
                 yaml.problem(

@@ -122,12 +122,12 @@ public final class Units {
     }
 
     static @Nullable Integer readSize(String text) {
-        if (!text.matches(SIZE)) {
+        Matcher amount = AMOUNT.matcher(text);
+        if (!text.matches(SIZE) || !amount.matches()) {
             return null;
         }
-        Matcher matcher = amount(text);
-        long bytes = Long.parseLong(matcher.group(1))
-                << switch (matcher.group(2)) {
+        long bytes = Long.parseLong(amount.group(1))
+                << switch (amount.group(2)) {
                     case "KiB" -> 10;
                     case "MiB" -> 20;
                     case "GiB" -> 30;
@@ -142,13 +142,5 @@ public final class Units {
                         .movePointLeft(2)
                         .doubleValue()
                 : null;
-    }
-
-    private static Matcher amount(String text) {
-        Matcher matcher = AMOUNT.matcher(text);
-        if (!matcher.matches()) {
-            throw new IllegalArgumentException("not an amount: '" + text + "'");
-        }
-        return matcher;
     }
 }

@@ -53,12 +53,8 @@ public final class ValueReferences {
 
     /** A copy with these sections of another one. */
     ValueReferences withThose(ValueReferences other, Set<String> sections) {
-        Map<List<String>, ValueReference> all = new HashMap<>();
-        byPath.forEach((path, reference) -> {
-            if (!sections.contains(path.getFirst())) {
-                all.put(path, reference);
-            }
-        });
+        Map<List<String>, ValueReference> all = new HashMap<>(byPath);
+        all.keySet().removeIf(path -> sections.contains(path.getFirst()));
         other.byPath.forEach((path, reference) -> {
             if (sections.contains(path.getFirst())) {
                 all.put(path, reference);

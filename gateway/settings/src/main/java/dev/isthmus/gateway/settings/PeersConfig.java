@@ -41,14 +41,11 @@ public record PeersConfig(
         @Doc("Time for the answer of each, at most 10s.") @Default("2s")
         Duration timeout)
         implements CheckedSection {
-    private static final Duration MOST_TIMEOUT = Duration.ofSeconds(10);
-
     @Override
     public void check(SectionCheck check) {
         check.secret("token_file", tokenFile);
         check.expect(interval.toSeconds() >= 5, "interval", "at least 5s is expected", Units.written(interval));
-        check.expect(
-                timeout.compareTo(MOST_TIMEOUT) <= 0, "timeout", "at most 10s is expected", Units.written(timeout));
+        check.atMost("timeout", timeout, "10s");
         if (check.valid("tls") && !tls && (ca != null || serverName != null)) {
             check.problem(ca == null ? "server_name" : "ca", "'tls: true' is expected with it");
         } else {

@@ -45,7 +45,6 @@ public record QueueConfig(
         int priorityLevels)
         implements CheckedSection {
     private static final double MAX_RESERVED = 0.5;
-    private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
 
     @Override
     public void check(SectionCheck check) {
@@ -61,10 +60,6 @@ public record QueueConfig(
                 "reserved",
                 "at most " + Units.share(MAX_RESERVED) + " is expected",
                 Units.share(reserved));
-        check.expect(
-                maxWait.compareTo(LONGEST_WAIT) <= 0,
-                "max_wait",
-                "at most " + Units.written(LONGEST_WAIT) + " is expected",
-                Units.written(maxWait));
+        check.atMost("max_wait", maxWait, "60s");
     }
 }

@@ -6,10 +6,12 @@ import dev.isthmus.gateway.settings.ValueShape.Section;
 import dev.isthmus.gateway.settings.YamlReader.ReadableNodes;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -118,6 +120,13 @@ record SectionCheck(SectionChecks all, Record section, String name) {
     /** The same of a value that may be absent. */
     void expect(Predicate<String> holds, String key, String expectation, @Nullable String got) {
         expect(got == null || holds.test(got), key, expectation, got);
+    }
+
+    /** Expects at most this time, which is written as messages show it. */
+    void atMost(String key, @Nullable Duration value, String most) {
+        if (value != null && value.compareTo(Objects.requireNonNull(Units.duration(most))) > 0) {
+            problem(key, "at most " + most + " is expected, got '" + Units.written(value) + "'");
+        }
     }
 
     /**

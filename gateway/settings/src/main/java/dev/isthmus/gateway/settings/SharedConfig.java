@@ -4,9 +4,9 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The Redis servers that gateways share their rate limits and ramps in. */
@@ -65,8 +65,6 @@ public record SharedConfig(
         implements CheckedSection {
     private static final int REDIS_PORT = 6379;
     private static final int MAX_PORT = 65_535;
-    private static final Duration LONGEST_RESPONSE = Duration.ofSeconds(10);
-    private static final Duration LONGEST_RECOVERY = Duration.ofMinutes(1);
 
     @Override
     public void check(SectionCheck check) {
@@ -74,13 +72,8 @@ public record SharedConfig(
         if (check.valid("password_file") && user != null && passwordFile == null) {
             check.problem("user", "'password_file' is expected with it");
         }
-        check.expect(
-                timeout.compareTo(LONGEST_RESPONSE) <= 0, "timeout", "at most 10s is expected", Units.written(timeout));
-        check.expect(
-                recovery.compareTo(LONGEST_RECOVERY) <= 0,
-                "recovery",
-                "at most 1m is expected",
-                Units.written(recovery));
+        check.atMost("timeout", timeout, "10s");
+        check.atMost("recovery", recovery, "1m");
         check.secret("password_file", passwordFile);
         if (known && check.valid()) {
             if (secure()) {
@@ -96,16 +89,10 @@ public record SharedConfig(
 
     /** Whether it is clear which servers are meant. */
     private boolean hasServers(SectionCheck check) {
-        List<String> given = new ArrayList<>();
-        if (url != null) {
-            given.add("url");
-        }
-        if (sentinel != null) {
-            given.add("sentinel");
-        }
-        if (!cluster.isEmpty()) {
-            given.add("cluster");
-        }
+        List<String> given = Stream.of(
+                        url == null ? "" : "url", sentinel == null ? "" : "sentinel", cluster.isEmpty() ? "" : "cluster")
+                .filter(each -> !each.isEmpty())
+                .toList();
         if (given.size() != 1) {
             if (check.valid()) {
                 check.problem("one of 'url', 'sentinel' and 'cluster' is expected, got "

@@ -1,8 +1,10 @@
 package dev.isthmus.gateway.settings;
 
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** Metrics. The admin address has them in any case. */
@@ -50,6 +52,51 @@ public record MetricsConfig(
         @Override
         public String usualPath() {
             return "/v1/metrics";
+        }
+    }
+
+    /** A section on what is sent to an OpenTelemetry collector. */
+    interface CollectorSection extends CheckedSection {
+        String endpoint();
+
+        /** The path that the endpoint usually has. */
+        String usualPath();
+
+        Map<String, String> resource();
+
+        Map<String, Path> headerFiles();
+
+        @Nullable
+        Path ca();
+
+        @Override
+        default void check(SectionCheck check) {
+            if (check.readable("endpoint")) {
+                URI url = WebUrl.of(endpoint());
+                boolean valid = url != null && url.getFragment() == null;
+                check.expect(
+                        valid,
+                        "endpoint",
+                        "a URL as http://127.0.0.1:4318" + usualPath()
+                                + " is expected, http or https, without credentials",
+                        endpoint());
+                check.expect(
+                        !valid || headerFiles().isEmpty() || WebUrl.isSecure(endpoint()),
+                        "endpoint",
+                        "with 'header_files' https is expected, or http on loopback",
+                        endpoint());
+            }
+            if (resource().containsKey("service.name")) {
+                check.problem("resource", "service.name: 'service_name' is expected instead");
+            }
+            new TreeMap<>(headerFiles()).forEach((header, file) -> {
+                if (!HeaderAllowList.isForGateway(header)) {
+                    check.problem("header_files", "'" + header + "' is set by the gateway");
+                } else {
+                    check.secret("header_files", file);
+                }
+            });
+            check.authorities("ca", ca());
         }
     }
 }

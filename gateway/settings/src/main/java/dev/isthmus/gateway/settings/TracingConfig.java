@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.settings;
 
+import dev.isthmus.gateway.settings.MetricsConfig.CollectorSection;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;

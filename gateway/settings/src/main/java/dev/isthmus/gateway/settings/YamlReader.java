@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.settings;
 
+import dev.isthmus.gateway.settings.ValueReferences.HiddenValues;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;

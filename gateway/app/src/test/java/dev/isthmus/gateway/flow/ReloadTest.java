@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.AdminConfig;
+import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;

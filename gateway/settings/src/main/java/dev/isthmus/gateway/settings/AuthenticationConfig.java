@@ -33,10 +33,8 @@ public record AuthenticationConfig(
         implements CheckedSection {
     @Override
     public void check(SectionCheck check) {
-        if (check.valid()) {
-            check.expect(
-                    apiKeys != null || !jwt.isEmpty() || clientCertificates != null,
-                    "'api_keys', 'jwt' or 'client_certificates' is expected");
+        if (check.valid() && apiKeys == null && jwt.isEmpty() && clientCertificates == null) {
+            check.problem("'api_keys', 'jwt' or 'client_certificates' is expected");
         }
         check.unique("jwt", jwt.stream().map(JwtConfig::issuer).toList(), "jwt: issuer");
     }

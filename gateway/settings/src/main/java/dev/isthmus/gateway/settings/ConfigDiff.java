@@ -302,7 +302,7 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
             RampConfig nextRamp = next.ramp();
             if (nextRamp == null) {
                 effects.add(what + "ends, also if it is rolled back; its target gets its configured weight");
-            } else if (!sameTarget(target(old, ramp), target(next, nextRamp))) {
+            } else if (!target(old, ramp).equals(target(next, nextRamp))) {
                 effects.add(
                         what + "begins again at " + Units.share(nextRamp.steps().getFirst())
                                 + ", also if it is rolled back: its target is another one");
@@ -314,20 +314,12 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
             }
         }
 
+        /** The target of a ramp, whose progress does not depend on the configured name and weight. */
         private static Optional<TargetConfig> target(ModelConfig model, RampConfig ramp) {
             return model.allTargets().stream()
                     .filter(each -> each.label().equals(ramp.target()))
+                    .map(each -> DefaultValues.with(each, "name", each.label(), "weight", 1))
                     .findFirst();
-        }
-
-        /** A ramp's progress does not depend on the configured weight. */
-        private static boolean sameTarget(Optional<TargetConfig> one, Optional<TargetConfig> other) {
-            return one.isPresent()
-                    && other.isPresent()
-                    && one.get().label().equals(other.get().label())
-                    && one.get().upstream().equals(other.get().upstream())
-                    && Objects.equals(one.get().model(), other.get().model())
-                    && Objects.equals(one.get().version(), other.get().version());
         }
     }
 }

@@ -1,13 +1,12 @@
 package dev.isthmus.gateway.settings;
 
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.nodes.NodeTuple;
-import org.yaml.snakeyaml.nodes.ScalarNode;
 import org.yaml.snakeyaml.nodes.SequenceNode;
 
 /**
@@ -36,8 +35,7 @@ public record ConfigKeys(Set<List<String>> paths) {
         switch (node) {
             case MappingNode mapping -> {
                 for (NodeTuple tuple : mapping.getValue()) {
-                    String key = tuple.getKeyNode() instanceof ScalarNode scalar ? scalar.getValue() : "";
-                    add(tuple.getValueNode(), below(path, key), paths);
+                    add(tuple.getValueNode(), below(path, YamlReader.key(tuple)), paths);
                 }
             }
             case SequenceNode sequence -> {
@@ -51,8 +49,6 @@ public record ConfigKeys(Set<List<String>> paths) {
 
     /** The path of what is under a key of a section, or at an index of a list. */
     public static List<String> below(List<String> path, String key) {
-        List<String> longer = new ArrayList<>(path);
-        longer.add(key);
-        return List.copyOf(longer);
+        return Stream.concat(path.stream(), Stream.of(key)).toList();
     }
 }

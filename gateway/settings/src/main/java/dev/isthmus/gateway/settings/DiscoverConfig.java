@@ -49,18 +49,20 @@ public record DiscoverConfig(
             @DefaultsFrom("upstream_defaults")
             UpstreamConfig upstream)
             implements CheckedSection {
+        private static final String LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
+
         private static final String SELECTOR = "[A-Za-z0-9_./!=, ()-]+";
 
         @Override
         public void check(SectionCheck check) {
             if (check.valid("namespace", "selector", "port")) {
-                check.expect(namespace.matches(ValueShapes.LABEL), "namespace", "the name of a namespace is expected", namespace);
+                check.expect(namespace.matches(LABEL), "namespace", "the name of a namespace is expected", namespace);
                 check.expect(
                         text -> text.matches(SELECTOR),
                         "selector",
                         "a label selector such as team=vision is expected",
                         selector);
-                check.expect(text -> text.matches(ValueShapes.LABEL), "port", "the name of a port is expected", port);
+                check.expect(text -> text.matches(LABEL), "port", "the name of a port is expected", port);
             }
         }
     }

@@ -70,8 +70,8 @@ public record PayloadLogConfig(
 
     @Override
     public void check(SectionCheck check) {
-        if (check.valid()) {
-            check.expect((url == null) != (file == null), "one of 'url' and 'file' is expected");
+        if (check.valid() && (url == null) == (file == null)) {
+            check.problem("one of 'url' and 'file' is expected");
         }
         check.expect(
                 PayloadLogConfig::isSink,

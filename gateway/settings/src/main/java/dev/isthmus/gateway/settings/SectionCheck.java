@@ -95,17 +95,6 @@ record SectionCheck(SectionChecks all, Record section, String name) {
     }
 
     /**
-     * Expects something of the section as a whole.
-     *
-     * @param expectation "'upstream' or 'targets' is expected"
-     */
-    void expect(boolean holds, String expectation) {
-        if (!holds) {
-            problem(expectation);
-        }
-    }
-
-    /**
      * Expects something of a key's value.
      *
      * @param expectation "at least 5s is expected"

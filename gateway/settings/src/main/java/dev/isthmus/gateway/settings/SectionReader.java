@@ -118,7 +118,7 @@ final class SectionReader {
             ConfigKey key, @Nullable Node at, Map<String, Node> siblings, Node section, String what) {
         String path = child(what, key.name());
         if (key.shape() instanceof AddedSettings) {
-            return addedSettings(siblings.get("name"), at == null ? nothing(section) : at, path);
+            return addedSettings(siblings.get("name"), at == null ? object(List.of(), section) : at, path);
         }
         return key.defaultsFrom() == null
                 ? at == null ? null : value(key.shape(), at, what, key.name())
@@ -154,9 +154,9 @@ final class SectionReader {
         }
     }
 
-    private static Node nothing(Node at) {
+    private static Node object(List<NodeTuple> members, Node at) {
         return new MappingNode(
-                Tag.MAP, true, List.of(), at.getStartMark(), at.getEndMark(), DumperOptions.FlowStyle.FLOW);
+                Tag.MAP, true, members, at.getStartMark(), at.getEndMark(), DumperOptions.FlowStyle.FLOW);
     }
 
     /** Reads the defaults of a map of sections, and copies them into sections that lack them. */
@@ -232,13 +232,7 @@ final class SectionReader {
         }
         ScalarNode name =
                 new ScalarNode(Tag.STR, key, node.getStartMark(), node.getStartMark(), DumperOptions.ScalarStyle.PLAIN);
-        return new MappingNode(
-                Tag.MAP,
-                true,
-                List.of(new NodeTuple(name, node)),
-                node.getStartMark(),
-                node.getEndMark(),
-                DumperOptions.FlowStyle.FLOW);
+        return object(List.of(new NodeTuple(name, node)), node);
     }
 
     private @Nullable Object scalar(Scalar scalar, Node node, String what) {

@@ -90,7 +90,9 @@ public record SharedConfig(
     /** Whether it is clear which servers are meant. */
     private boolean hasServers(SectionCheck check) {
         List<String> given = Stream.of(
-                        url == null ? "" : "url", sentinel == null ? "" : "sentinel", cluster.isEmpty() ? "" : "cluster")
+                        url == null ? "" : "url",
+                        sentinel == null ? "" : "sentinel",
+                        cluster.isEmpty() ? "" : "cluster")
                 .filter(each -> !each.isEmpty())
                 .toList();
         if (given.size() != 1) {

@@ -35,7 +35,7 @@ final class ValueShapes {
     private static final String HOST_NAME = "[0-9a-fA-F]*:[0-9a-fA-F:.]+|" + NAME;
     private static final String HOST_PATTERN = "\\*|\\*\\." + NAME + "|" + HOST_NAME;
     private static final String SERVICE = "srv:[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?";
-    static final String LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
+    private static final String LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
     // A port's name has a letter, so that it is not taken for a number.
     private static final String KUBERNETES_SERVICE =
             "k8s:(" + LABEL + ")/(" + LABEL + ")(:([0-9][0-9-]*)?[a-z]([a-z0-9-]{0,61}[a-z0-9])?)?";

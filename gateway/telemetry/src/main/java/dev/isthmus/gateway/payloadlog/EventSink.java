@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.payloadlog;
 
+import dev.isthmus.gateway.net.Labelled;
+
 /** Where events go. Used by one thread. */
 interface EventSink extends AutoCloseable {
 
@@ -25,5 +27,19 @@ interface EventSink extends AutoCloseable {
          * @param failure what happened, for the process log
          */
         void lost(LossReason reason, String failure);
+    }
+
+    /** Why an event was not logged. */
+    enum LossReason implements Labelled {
+        /** Too much waits to be written: the sink is slower than the calls. */
+        FULL,
+        /** The file cannot be written, or the sink cannot be reached. */
+        IO_ERROR,
+        /** The sink answered with a status other than 2xx. */
+        REJECTED,
+        /** The log was closed before it was written. */
+        CLOSED,
+        /** The gateway failed to encode it. */
+        FAULT
     }
 }

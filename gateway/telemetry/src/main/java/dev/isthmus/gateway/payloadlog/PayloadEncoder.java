@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.payloadlog;
 
 import dev.isthmus.gateway.payloadlog.PayloadEvent.EventPayload;
+import dev.isthmus.gateway.payloadlog.PayloadEvent.MissingData;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.gateway.settings.PayloadLogConfig.PayloadForm;

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.payloadlog;
 
 import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.net.Labelled;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
@@ -95,5 +96,17 @@ record PayloadEvent(
             case EventPayload.FailureText text -> {}
             case EventPayload.Missing missing -> {}
         }
+    }
+
+    /** Why an event has no data. */
+    enum MissingData implements Labelled {
+        /** The body is larger than {@code max_size}. */
+        SIZE,
+        /** The body was not complete when the call ended. */
+        INCOMPLETE,
+        /** The body violates the protocol, or its tensors are in shared memory. */
+        UNREADABLE,
+        /** A raw binary request, which does not name its tensor, while tensors are left out by name. */
+        RAW
     }
 }

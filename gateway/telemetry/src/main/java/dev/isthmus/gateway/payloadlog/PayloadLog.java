@@ -9,6 +9,7 @@ import dev.isthmus.gateway.logfile.ModelShares;
 import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
+import dev.isthmus.gateway.payloadlog.EventSink.LossReason;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.oip.ModelRef;

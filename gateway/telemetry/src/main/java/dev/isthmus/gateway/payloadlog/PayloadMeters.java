@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.payloadlog;
 
 import dev.isthmus.gateway.metrics.LabelledCounters;
+import dev.isthmus.gateway.payloadlog.EventSink.LossReason;
+import dev.isthmus.gateway.payloadlog.PayloadEvent.MissingData;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -45,7 +45,7 @@ final class CallTracer implements Reloadable.Replaced {
                 .get("dev.isthmus.gateway");
         HeaderAllowList forwarded = settings.forwarded();
         headers =
-                new TraceHeaders(forwarded.contains(TraceContext.HEADER), forwarded.contains(TraceStateGrammar.HEADER));
+                new TraceHeaders(forwarded.contains(TraceContext.HEADER), forwarded.contains(TraceHeaders.TRACESTATE));
     }
 
     /** Begins the span of a call, as a part of the client's trace or of a new one. */
@@ -73,8 +73,8 @@ final class CallTracer implements Reloadable.Replaced {
     }
 
     private static @Nullable String state(HeaderFields fields) {
-        String state = fields.value(TraceStateGrammar.HEADER);
-        return state != null && TraceStateGrammar.valid(state) ? state : null;
+        String state = fields.value(TraceHeaders.TRACESTATE);
+        return state != null && TraceHeaders.validState(state) ? state : null;
     }
 
     @Override

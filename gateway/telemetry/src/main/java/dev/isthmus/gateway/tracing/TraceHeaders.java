@@ -5,6 +5,8 @@ import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.TraceContext;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +16,26 @@ import org.jspecify.annotations.Nullable;
  * @param state whether they get tracestate
  */
 record TraceHeaders(boolean parent, boolean state) {
+    /** The header of {@code tracestate} (W3C Trace Context, 3.3), in lower case. */
+    static final String TRACESTATE = "tracestate";
+
+    private static final int MAX_MEMBERS = 32;
+    private static final String CHARACTERS = "[a-z0-9_*/-]*+";
+    /** A member, or nothing, and the spaces and tabs around it; key and value have at most 256 characters. */
+    private static final Pattern MEMBER = Pattern.compile("[ \\t]*+((?=[^=]{1,256}=)[a-z0-9]" + CHARACTERS + "(?:@[a-z]"
+            + CHARACTERS + ")?=[ -~&&[^=]]{0,255}[!-~&&[^=]])?[ \\t]*+");
+
+    /** Whether a value of tracestate may be forwarded: a list of at most 32 members {@code key=value}, empty ones not counted. */
+    static boolean validState(String list) {
+        int members = 0;
+        Matcher member = MEMBER.matcher("");
+        for (String each : list.split(",", -1)) {
+            if (!member.reset(each).matches() || (member.group(1) != null && ++members > MAX_MEMBERS)) {
+                return false;
+            }
+        }
+        return members > 0;
+    }
 
     /**
      * The call with this trace context in place of what the client sent.
@@ -27,14 +49,14 @@ record TraceHeaders(boolean parent, boolean state) {
         }
         Call located = parent ? call.withHeader(TraceContext.HEADER, traceparent) : call;
         if (state && tracestate != null) {
-            return located.withHeader(TraceStateGrammar.HEADER, tracestate);
+            return located.withHeader(TRACESTATE, tracestate);
         }
-        return located.headers().containsKey(TraceStateGrammar.HEADER) ? withoutState(located) : located;
+        return located.headers().containsKey(TRACESTATE) ? withoutState(located) : located;
     }
 
     private static Call withoutState(Call call) {
         Map<String, String> headers = new HashMap<>(call.headers());
-        headers.remove(TraceStateGrammar.HEADER);
+        headers.remove(TRACESTATE);
         return call.withHeaders(headers);
     }
 

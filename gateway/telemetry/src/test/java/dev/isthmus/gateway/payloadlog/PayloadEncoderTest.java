@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.CallFacts;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.EventPayload;
+import dev.isthmus.gateway.payloadlog.PayloadEvent.MissingData;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.OpaqueBodyKind;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
 import dev.isthmus.gateway.settings.DefaultValues;

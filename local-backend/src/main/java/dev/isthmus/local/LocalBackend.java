@@ -16,7 +16,6 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.config.ModelConfig;
 import io.netty.buffer.ByteBufAllocator;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -158,16 +157,6 @@ public final class LocalBackend implements AutoCloseable {
     public static LocalBackend start(LocalSettings settings) {
         requireAvailable();
         return new LocalBackend(settings);
-    }
-
-    /** Starts a backend with the embedded models, digits and simple, and waits for them. */
-    public static LocalBackend embedded(int threads, int queueSize) {
-        return start(LocalSettings.of(null, true, threads, queueSize)).awaitStart();
-    }
-
-    /** Starts a backend with the models of a directory, and optionally the embedded ones, and waits for them. */
-    public static LocalBackend of(Path repository, boolean embedded, int threads, int queueSize) {
-        return start(LocalSettings.of(repository, embedded, threads, queueSize)).awaitStart();
     }
 
     /** Waits until the models configured for the start are loaded or have failed. */

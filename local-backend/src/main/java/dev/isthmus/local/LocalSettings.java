@@ -26,24 +26,7 @@ public record LocalSettings(
         List<String> load,
         String device,
         Duration loadTimeout) {
-    private static final Duration LOAD_TIMEOUT = Duration.ofMinutes(2);
-
     public LocalSettings {
         load = List.copyOf(load);
-    }
-
-    /** Settings that load all models at start, on the CPU. */
-    public static LocalSettings of(@Nullable Path repository, boolean embedded, int threads, int queueSize) {
-        return new LocalSettings(repository, embedded, threads, queueSize, false, List.of(), "cpu", LOAD_TIMEOUT);
-    }
-
-    /** A copy with explicit control that loads only these models at start. */
-    public LocalSettings explicit(String... models) {
-        return new LocalSettings(repository, embedded, threads, queueSize, true, List.of(models), device, loadTimeout);
-    }
-
-    /** A copy with another limit for loads. */
-    public LocalSettings within(Duration limit) {
-        return new LocalSettings(repository, embedded, threads, queueSize, explicitControl, load, device, limit);
     }
 }

@@ -34,14 +34,18 @@ class EndlessModelTest {
         Files.copy(ENDLESS, root.resolve("endless.onnx"));
     }
 
+    private LocalSettings hasty() {
+        return new LocalSettings(root, false, 1, 16, false, List.of(), "cpu", SHORT);
+    }
+
     private LocalSettings settings() {
-        return LocalSettings.of(root, false, 1, 16);
+        return TestSettings.of(root, false, 1, 16);
     }
 
     @Test
     void atStart_failsWithAReason_andNoOtherModelWaits() throws IOException {
         models.put("fp32", "good/1/model.onnx");
-        try (LocalBackend backend = LocalBackend.start(settings().within(SHORT)).awaitStart()) {
+        try (LocalBackend backend = LocalBackend.start(hasty()).awaitStart()) {
             assertThat(infer(backend, "good")).isEqualTo("1");
             assertThat(index(backend))
                     .containsExactly(
@@ -70,7 +74,7 @@ class EndlessModelTest {
     @Test
     void load_failsWithAReason_andLaterLoadsDoNotWaitForIt() throws IOException {
         models.put("fp32", "good/1/model.onnx");
-        try (LocalBackend backend = LocalBackend.start(settings().explicit())) {
+        try (LocalBackend backend = LocalBackend.start(TestSettings.explicit(settings()))) {
             CompletableFuture<String> endless = new CompletableFuture<>();
             backend.load("endless", new ModelFolders.Told<>(endless));
             load(backend, "good");
@@ -87,7 +91,7 @@ class EndlessModelTest {
                 model_warmup { name: "z" inputs { key: "INPUT0"
                   value { data_type: TYPE_FP32 dims: [1, 1] zero_data: true } } }
                 """);
-        try (LocalBackend backend = LocalBackend.start(settings().within(SHORT).explicit())) {
+        try (LocalBackend backend = LocalBackend.start(TestSettings.explicit(hasty()))) {
             assertThatThrownBy(() -> load(backend, "sample"))
                     .hasMessage("model 'sample' is not loaded: version 1: its warm-up did not end within 5 s, the"
                             + " load_timeout")
@@ -99,7 +103,7 @@ class EndlessModelTest {
     @Test
     void close_endsTheWarmUp() {
         List<CompletableFuture<String>> outcomes = List.of(new CompletableFuture<>(), new CompletableFuture<>());
-        try (LocalBackend backend = LocalBackend.start(settings().explicit())) {
+        try (LocalBackend backend = LocalBackend.start(TestSettings.explicit(settings()))) {
             outcomes.forEach(outcome -> backend.load("endless", new ModelFolders.Told<>(outcome)));
         }
         assertThat(outcomes).allMatch(CompletableFuture::isCompletedExceptionally);

@@ -44,7 +44,7 @@ class LocalBackendTest {
 
     @BeforeAll
     static void start() {
-        backend = LocalBackend.of(IDENTITIES, true, 2, 64);
+        backend = LocalBackend.start(TestSettings.of(IDENTITIES, true, 2, 64)).awaitStart();
     }
 
     @AfterAll
@@ -214,7 +214,8 @@ class LocalBackendTest {
 
     @Test
     void queue_full_isRefused_andCancelledRequestsDoNotRun() throws Exception {
-        try (LocalBackend small = LocalBackend.embedded(1, 1)) {
+        try (LocalBackend small =
+                LocalBackend.start(TestSettings.of(null, true, 1, 1)).awaitStart()) {
             CountDownLatch running = new CountDownLatch(1);
             CountDownLatch goOn = new CountDownLatch(1);
             small.infer(request("simple", vectors()), Long.MAX_VALUE, ALLOCATOR, new InferCallback() {
@@ -259,7 +260,8 @@ class LocalBackendTest {
         Files.createSymbolicLink(
                 version.resolve("model.onnx"),
                 IDENTITIES.resolve("identity_fp32/1/model.onnx").toAbsolutePath());
-        try (LocalBackend linked = LocalBackend.of(root, false, 1, 1)) {
+        try (LocalBackend linked =
+                LocalBackend.start(TestSettings.of(root, false, 1, 1)).awaitStart()) {
             assertThat(linked.ready(ModelRef.of("m"))).isFalse();
             assertThat(linked.notServed(ModelRef.of("m")).message())
                     .isEqualTo("model 'm' is not loaded: 'm/1/model.onnx' is a link that leads out of the repository");

@@ -47,7 +47,8 @@ class ModelControlTest {
         models.write("wrong/config.pbtxt", "platform: 'tensorrt_plan'");
         Files.createDirectories(root.resolve("garbage/3"));
         models.write("garbage/3/model.onnx", "no model");
-        try (LocalBackend backend = LocalBackend.of(root, false, 1, 4)) {
+        try (LocalBackend backend =
+                LocalBackend.start(TestSettings.of(root, false, 1, 4)).awaitStart()) {
             assertThat(infer(backend, "good")).isEqualTo("1");
             assertThat(backend.obstacle()).isNotEmpty();
             List<ModelStatus> index = index(backend);
@@ -67,7 +68,8 @@ class ModelControlTest {
     @Test
     void loadAndUnload_withoutControl_areRefused() throws IOException {
         models.put("fp32", "m/1/model.onnx");
-        try (LocalBackend backend = LocalBackend.of(root, false, 1, 4)) {
+        try (LocalBackend backend =
+                LocalBackend.start(TestSettings.of(root, false, 1, 4)).awaitStart()) {
             assertThatThrownBy(() -> load(backend, "m")).hasMessageContaining("only with 'model_control: explicit'");
             assertThatThrownBy(() -> unload(backend, "m")).extracting("code").isEqualTo(ErrorCode.FAILED_PRECONDITION);
             assertThat(infer(backend, "m")).isEqualTo("1");

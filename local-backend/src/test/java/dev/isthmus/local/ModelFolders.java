@@ -48,7 +48,7 @@ record ModelFolders(Path root) {
     }
 
     LocalBackend explicit(String... models) {
-        return LocalBackend.start(LocalSettings.of(root, false, 2, 64).explicit(models))
+        return LocalBackend.start(TestSettings.explicit(TestSettings.of(root, false, 2, 64), models))
                 .awaitStart();
     }
 

@@ -49,7 +49,7 @@ class TranslatedModelTest {
         jars.jar(text.resolve("translator.jar"), Map.of());
         model(repository, "without_jar", config.replace("digits_text", "without_jar"));
         model(repository, "far", "instance_group [ { kind: KIND_GPU gpus: [ 255 ] } ]");
-        backend = LocalBackend.of(repository, true, 2, 64);
+        backend = LocalBackend.start(TestSettings.of(repository, true, 2, 64)).awaitStart();
     }
 
     private static Path model(Path repository, String name, String config) throws Exception {

@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 
 /** A model repository for the bench: digits, an identity model, and the models of conformance/models.sh. */
 record Repository(Path folder) {
@@ -54,13 +56,17 @@ record Repository(Path folder) {
 
     /** Opens a backend that loads all models at start. */
     LocalBackend open(int threads) {
-        return LocalBackend.of(folder, false, threads, QUEUE);
+        return open(threads, false);
     }
 
     /** Opens a backend with explicit model control. */
     LocalBackend openExplicit(int threads) {
-        return LocalBackend.start(
-                        LocalSettings.of(folder, false, threads, QUEUE).explicit("*"))
+        return open(threads, true);
+    }
+
+    private LocalBackend open(int threads, boolean explicit) {
+        return LocalBackend.start(new LocalSettings(
+                        folder, false, threads, QUEUE, explicit, List.of("*"), "cpu", Duration.ofMinutes(2)))
                 .awaitStart();
     }
 }

@@ -14,6 +14,8 @@ import dev.isthmus.proto.config.ModelInstanceGroup;
 import dev.isthmus.proto.config.ModelOutput;
 import dev.isthmus.proto.config.ModelTensorReshape;
 import dev.isthmus.proto.config.ModelVersionPolicy;
+import dev.isthmus.proto.config.ModelWarmup;
+import dev.isthmus.proto.config.ModelWarmup.Input.InputDataTypeCase;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,6 +24,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.IntFunction;
 import java.util.regex.Matcher;
@@ -43,6 +46,8 @@ final class ConfigPbtxt {
     private static final String THREADS = "intra_op_thread_count";
     private static final int MAX_THREADS = 1024;
     private static final int MAX_BATCH = 1_000_000;
+    private static final int MAX_WARM_UPS = 64;
+    private static final int MAX_WARM_UP_RUNS = 1000;
     private static final long MAX_DELAY_MICROS = 60_000_000;
 
     private final ModelConfig config;
@@ -112,13 +117,63 @@ final class ConfigPbtxt {
                 .filter(name -> !name.equals(TRANSLATOR) && !name.equals(THREADS))
                 .sorted()
                 .forEach(name -> ignored.add("parameters." + name));
-        List<WarmUpRequest> warmUps = new WarmUpConfig(config, ignored).read();
+        List<WarmUpRequest> warmUps = warmUps();
         String file = config.getDefaultModelFilename();
         if (file.contains("/") || file.contains("\\") || file.startsWith(".")) {
             throw refused(
                     "default_model_filename '" + file + "': the name of a file in the version's folder is expected");
         }
         return new ModelFile(given(config.getName()), settings, warmUps, labels(), given(file), null, ignored);
+    }
+
+    /** The requests of zeros and of random values; those from files are ignored. */
+    private List<WarmUpRequest> warmUps() {
+        if (config.getModelWarmupCount() > MAX_WARM_UPS) {
+            throw refused("model_warmup: at most " + MAX_WARM_UPS + " samples are expected, got "
+                    + config.getModelWarmupCount());
+        }
+        List<WarmUpRequest> warmUps = new ArrayList<>();
+        for (ModelWarmup sample : config.getModelWarmupList()) {
+            boolean files = sample.getInputsMap().values().stream()
+                    .anyMatch(input -> input.getInputDataTypeCase() == InputDataTypeCase.INPUT_DATA_FILE);
+            if (files) {
+                ignored.add("model_warmup '" + sample.getName() + "' with its input_data_file");
+            } else {
+                warmUps.add(warmUp(sample));
+            }
+        }
+        return warmUps;
+    }
+
+    private WarmUpRequest warmUp(ModelWarmup sample) {
+        String what = "model_warmup '" + sample.getName() + "': ";
+        if (Integer.compareUnsigned(sample.getCount(), MAX_WARM_UP_RUNS) > 0) {
+            throw refused(what + "count from 0 to " + MAX_WARM_UP_RUNS + " is expected, got "
+                    + Integer.toUnsignedString(sample.getCount()));
+        }
+        if (Integer.compareUnsigned(sample.getBatchSize(), MAX_BATCH) > 0) {
+            throw refused(what + "batch_size from 0 to " + MAX_BATCH + " is expected, got "
+                    + Integer.toUnsignedString(sample.getBatchSize()));
+        }
+        Long batch = config.getMaxBatchSize() > 0 ? Long.valueOf(Math.max(sample.getBatchSize(), 1)) : null;
+        List<WarmUpRequest.Input> inputs = new ArrayList<>();
+        new TreeMap<>(sample.getInputsMap())
+                .forEach((name, input) -> inputs.add(warmUpInput(what, name, input, batch)));
+        return new WarmUpRequest(sample.getName(), Math.max(sample.getCount(), 1), inputs);
+    }
+
+    private static WarmUpRequest.Input warmUpInput(
+            String sample, String name, ModelWarmup.Input input, @Nullable Long batch) {
+        String what = sample + "input '" + name + "': ";
+        Shape shape = shape(what, batch, input.getDimsList());
+        if (shape.toList().contains(-1L)) {
+            throw refused(what + "dims without -1 are expected, got " + input.getDimsList());
+        }
+        boolean random = switch (input.getInputDataTypeCase()) {
+            case RANDOM_DATA -> input.getRandomData();
+            case ZERO_DATA, INPUT_DATA_FILE, INPUTDATATYPE_NOT_SET -> false;
+        };
+        return new WarmUpRequest.Input(name, type(what, input.getDataType()), shape, random);
     }
 
     private Map<String, String> labels() {

@@ -3,6 +3,7 @@ package dev.isthmus.local.ort;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.TestSettings;
 import dev.isthmus.local.repository.ModelSettings;
 import dev.isthmus.local.repository.ModelSource;
 import java.io.IOException;
@@ -29,7 +30,7 @@ class ProcessTest {
         private LoadsWhileItEnds() {}
 
         public static void main(String[] arguments) {
-            LocalBackend.embedded(1, 1).close();
+            LocalBackend.start(TestSettings.of(null, true, 1, 1)).awaitStart().close();
             Runtime.getRuntime().addShutdownHook(new Thread(() -> {
                 for (int i = 0; i < 100; i++) {
                     OnnxModel.load(digits(), "cpu").release();
@@ -45,15 +46,17 @@ class ProcessTest {
         private EndsWhileItLoads() {}
 
         public static void main(String[] arguments) {
-            LocalBackend.embedded(1, 1).close();
+            LocalBackend.start(TestSettings.of(null, true, 1, 1)).awaitStart().close();
             for (int i = 0; i < 4; i++) {
                 Thread.ofPlatform().daemon().start(() -> {
                     while (true) {
-                        LocalBackend.embedded(1, 1).close();
+                        LocalBackend.start(TestSettings.of(null, true, 1, 1))
+                                .awaitStart()
+                                .close();
                     }
                 });
             }
-            LocalBackend.embedded(1, 1).close();
+            LocalBackend.start(TestSettings.of(null, true, 1, 1)).awaitStart().close();
             System.out.println(WELL);
             System.exit(0);
         }
@@ -64,7 +67,7 @@ class ProcessTest {
         private Starts() {}
 
         public static void main(String[] arguments) {
-            LocalBackend.embedded(1, 1).close();
+            LocalBackend.start(TestSettings.of(null, true, 1, 1)).awaitStart().close();
             System.out.println(WELL);
         }
     }

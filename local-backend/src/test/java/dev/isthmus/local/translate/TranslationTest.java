@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.TestSettings;
 import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
@@ -60,7 +61,7 @@ class TranslationTest {
         jars = new TestJars(Files.createDirectory(folder.resolve("classes")));
         jar = jars.jar(folder.resolve("translator.jar"), Map.of());
         Files.writeString(folder.resolve("greeting.txt"), "hello ");
-        models = LocalBackend.embedded(2, 64);
+        models = LocalBackend.start(TestSettings.of(null, true, 2, 64)).awaitStart();
     }
 
     @AfterAll

@@ -25,6 +25,8 @@ import dev.isthmus.gateway.settings.AuthenticationConfig;
 import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.DefaultValues;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.ExternalAuthorizationConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
@@ -168,6 +170,15 @@ class GenerationTest {
                 GatewayConfig.embedded(),
                 Map.of(
                         "authentication", DefaultValues.of(AuthenticationConfig.class),
+                        "externalAuthorization",
+                                new ExternalAuthorizationConfig(
+                                        List.of(new Endpoint("127.0.0.1", 9191)),
+                                        null,
+                                        Duration.ofSeconds(1),
+                                        ExternalAuthorizationConfig.OnFailure.DENY,
+                                        List.of(),
+                                        null,
+                                        1),
                         "accessLog", DefaultValues.of(AccessLogConfig.class),
                         "payloadLog", DefaultValues.of(PayloadLogConfig.class),
                         "tracing", DefaultValues.of(TracingConfig.class),

@@ -17,7 +17,7 @@ class ErrorsDocumentedTest {
 
     private static List<String> rows(String pattern) throws IOException {
         return Files.readString(PAGE)
-                .split("\n## What clients are told\n")[0]
+                .split("\n## What clients are told\n", -1)[0]
                 .lines()
                 .filter(line -> line.matches(pattern))
                 .toList();

@@ -260,7 +260,7 @@ class RestUpstreamTest {
                         new UpstreamRequest.InferenceRequest(MODEL, new InferMessage.ProtobufMessage(body)),
                         reply))
                 .failure();
-        assertThat(failure).hasMessage("upstream 'triton' expects REST, got PROTOBUF");
+        assertThat(failure).hasMessage("REST is expected, got PROTOBUF");
         assertThat(body.refCnt()).isZero();
     }
 

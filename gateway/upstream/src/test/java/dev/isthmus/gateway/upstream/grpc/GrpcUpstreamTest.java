@@ -318,6 +318,6 @@ class GrpcUpstreamTest {
         var failure = bench.send(reply ->
                         upstream.send(bench.call(), new UpstreamRequest.InferenceRequest(MODEL, message), reply))
                 .failure();
-        assertThat(failure).hasMessage("upstream 'triton' expects PROTOBUF, got REST");
+        assertThat(failure).hasMessage("PROTOBUF is expected, got REST");
     }
 }

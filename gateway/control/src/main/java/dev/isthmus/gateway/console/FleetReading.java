@@ -169,13 +169,18 @@ public record FleetReading(
     private void addValue(Meter meter, double value) {
         List<String> tags = TAGS.get(meter.getId().getName());
         if (tags != null) {
-            // What a queue refuses counts together.
             List<String> key = Stream.concat(
-                            tags.stream().map(name -> tag(meter, name).replaceFirst("^queue_.*", "queue")),
+                            tags.stream().map(name -> name.equals("cause") ? cause(meter) : tag(meter, name)),
                             Stream.of("", "", ""))
                     .toList();
             values.merge(new MeterKey(meter.getId().getName(), key.get(0), key.get(1), key.get(2)), value, Double::sum);
         }
+    }
+
+    /** What a queue refuses counts together. */
+    private static String cause(Meter meter) {
+        String cause = tag(meter, "cause");
+        return cause.startsWith("queue_") ? "queue" : cause;
     }
 
     private static boolean isInference(Meter meter) {

@@ -525,6 +525,14 @@ class ProblemSearchTest {
     }
 
     @Test
+    void upstreamWithANameLikeACause_keepsIt() {
+        count("isthmus.upstream.rejected", 2, "upstream", "queue_a", "cause", "queue_full");
+        assertThat(only(ProblemKind.LIMIT_REACHED).subject())
+                .containsEntry("upstream", "queue_a")
+                .containsEntry("limit", "queue");
+    }
+
+    @Test
     void concurrentCallsOfACaller_areAProblem() {
         count("isthmus.requests.failed", 2, "cause", "caller_limit");
         count("isthmus.principal.requests", 2, "principal", "batch", "result", "error");

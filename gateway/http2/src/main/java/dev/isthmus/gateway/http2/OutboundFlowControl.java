@@ -20,6 +20,9 @@ final class OutboundFlowControl {
     /** Largest payload in bytes. Larger frames delay other streams and save nothing. */
     private static final int MAX_FRAME = 128 * 1024;
 
+    /** Queued bytes that one flush writes, so that a large message is one call to the socket. */
+    private static final int MAX_FLUSH = 1024 * 1024;
+
     private final Http2Session session;
     private final FrameWriter writer;
     private final Channel channel;
@@ -147,9 +150,10 @@ final class OutboundFlowControl {
         }
     }
 
-    /** Writes queued data until the ring is empty, the window is exhausted or the channel is not writable. */
+    /** Writes queued data if the channel is writable, until the ring is empty or the window is exhausted. */
     void writeQueued() {
-        while (window > 0 && channel.isWritable()) {
+        int least = channel.isWritable() ? window - MAX_FLUSH : window;
+        while (window > 0 && window > least) {
             Http2Stream stream = ring.poll();
             if (stream == null) {
                 return;

@@ -7,6 +7,8 @@ import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -156,6 +158,23 @@ class SendingTest {
         settings("000500ffffff");
         stream.data(bytes(200_000), false);
         assertThat(data()).containsExactly("DATA 1 131072", "DATA 1 68928");
+    }
+
+    @Test
+    void largeMessage_isFlushedOnce() {
+        settings(NO_LIMIT);
+        window(0, 1 << 20);
+        List<Long> flushed = new ArrayList<>();
+        bench.channel.pipeline().addFirst(new ChannelOutboundHandlerAdapter() {
+            @Override
+            public void flush(ChannelHandlerContext ctx) {
+                flushed.add(ctx.channel().unsafe().outboundBuffer().totalPendingWriteBytes());
+                ctx.flush();
+            }
+        });
+        open(1).data(bytes(1_000_000), true);
+        assertThat(data()).hasSize(62);
+        assertThat(flushed).filteredOn(bytes -> bytes > 0).hasSize(1);
     }
 
     @Test

@@ -4,8 +4,12 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.socket.DuplexChannel;
+import io.netty.channel.unix.Socket;
+import io.netty.channel.unix.UnixChannel;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.concurrent.Future;
+import java.io.IOException;
+import java.nio.channels.NotYetConnectedException;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -34,9 +38,22 @@ public enum LingeringClose implements ChannelFutureListener {
     private static void endOutput(DuplexChannel socket) {
         SslHandler tls = socket.pipeline().get(SslHandler.class);
         if (tls == null) {
-            socket.shutdownOutput();
+            shutDown(socket);
         } else {
-            tls.closeOutbound().addListener(sent -> socket.shutdownOutput());
+            tls.closeOutbound().addListener(sent -> shutDown(socket));
+        }
+    }
+
+    /** Nothing waits to be written, so the socket alone is shut down: Netty would make a stack trace for what waits. */
+    private static void shutDown(DuplexChannel channel) {
+        if (channel instanceof UnixChannel unix && unix.fd() instanceof Socket socket) {
+            try {
+                socket.shutdown(false, true);
+            } catch (IOException | NotYetConnectedException reset) {
+                channel.close();
+            }
+        } else {
+            channel.shutdownOutput();
         }
     }
 }

@@ -36,15 +36,6 @@ record LayerJars(Map<String, Class<? extends Record>> settings, List<String> pro
     /** The content of a jar, loaded once. */
     private record LoadedJar(Object stamp, Map<String, Class<? extends Record>> settings) {}
 
-    /** Why a jar is refused. */
-    private static final class RefusedJarException extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        RefusedJarException(String problem) {
-            super(problem);
-        }
-    }
-
     /** Reads all jars of a folder. Blocks. */
     static LayerJars in(Path folder) {
         Map<String, Class<? extends Record>> settings = new TreeMap<>();
@@ -61,7 +52,7 @@ record LayerJars(Map<String, Class<? extends Record>> settings, List<String> pro
                                 + jar.getFileName() + ": one is expected");
                     }
                 });
-            } catch (RefusedJarException e) {
+            } catch (ConfigException e) {
                 problems.add(jar.getFileName() + ": " + e.getMessage());
             }
         }
@@ -79,7 +70,7 @@ record LayerJars(Map<String, Class<? extends Record>> settings, List<String> pro
         }
     }
 
-    private static Map<String, Class<? extends Record>> loaded(Path jar) throws RefusedJarException {
+    private static Map<String, Class<? extends Record>> loaded(Path jar) throws ConfigException {
         try {
             BasicFileAttributes file = Files.readAttributes(jar, BasicFileAttributes.class);
             Object stamp =
@@ -92,11 +83,11 @@ record LayerJars(Map<String, Class<? extends Record>> settings, List<String> pro
             LOADED.put(jar, new LoadedJar(stamp, found));
             return found;
         } catch (IOException e) {
-            throw new RefusedJarException("a readable jar is expected: " + e.getMessage());
+            throw new ConfigException(List.of("a readable jar is expected: " + e.getMessage()));
         }
     }
 
-    private static Map<String, Class<? extends Record>> load(Path jar) throws IOException, RefusedJarException {
+    private static Map<String, Class<? extends Record>> load(Path jar) throws IOException, ConfigException {
         Map<String, String> classes = classes(jar);
         // Not closed: its classes are used until they are unreachable, and so is it.
         ClassLoader loader = new URLClassLoader(new URL[] {jar.toUri().toURL()}, LayerSettings.class.getClassLoader());
@@ -108,7 +99,7 @@ record LayerJars(Map<String, Class<? extends Record>> settings, List<String> pro
     }
 
     /** The classes of settings by the name of the layer, from the manifest. */
-    private static Map<String, String> classes(Path jar) throws IOException, RefusedJarException {
+    private static Map<String, String> classes(Path jar) throws IOException, ConfigException {
         Attributes attributes;
         try (JarFile file = new JarFile(jar.toFile())) {
             Manifest manifest = file.getManifest();
@@ -116,24 +107,25 @@ record LayerJars(Map<String, Class<? extends Record>> settings, List<String> pro
         }
         String version = attributes.getValue(VERSION);
         if (version == null || !version.equals(Integer.toString(LayerSettings.INTERFACE_VERSION))) {
-            throw new RefusedJarException("a manifest with '" + VERSION + ": " + LayerSettings.INTERFACE_VERSION
+            throw new ConfigException(List.of("a manifest with '" + VERSION + ": " + LayerSettings.INTERFACE_VERSION
                     + "', the version of this gateway, is expected, got "
-                    + (version == null ? "none" : "'" + version + "'"));
+                    + (version == null ? "none" : "'" + version + "'")));
         }
         Map<String, String> classes = new TreeMap<>();
         for (String each :
                 Objects.requireNonNullElse(attributes.getValue(LAYERS), "").split(" +", -1)) {
             if (!each.matches("[a-z][a-z0-9_]*=[\\w.$]+")) {
-                throw new RefusedJarException("a manifest with '" + LAYERS
-                        + ": NAME=CLASS', names in lower case, is expected, got '" + each + "'");
+                throw new ConfigException(List.of("a manifest with '" + LAYERS
+                        + ": NAME=CLASS', names in lower case, is expected, got '" + each + "'"));
             }
             String name = each.substring(0, each.indexOf('='));
             if (builtIn(name)) {
-                throw new RefusedJarException(
-                        "a name that no layer of the gateway has is expected, got '" + name + "'");
+                throw new ConfigException(
+                        List.of("a name that no layer of the gateway has is expected, got '" + name + "'"));
             }
             if (classes.put(name, each.substring(name.length() + 1)) != null) {
-                throw new RefusedJarException("layer '" + name + "' is in '" + LAYERS + "' twice: one is expected");
+                throw new ConfigException(
+                        List.of("layer '" + name + "' is in '" + LAYERS + "' twice: one is expected"));
             }
         }
         return classes;
@@ -143,17 +135,17 @@ record LayerJars(Map<String, Class<? extends Record>> settings, List<String> pro
         return Stream.of(BuiltInLayer.values()).anyMatch(each -> each.toString().equals(name));
     }
 
-    private static Class<? extends Record> settings(ClassLoader loader, String name) throws RefusedJarException {
+    private static Class<? extends Record> settings(ClassLoader loader, String name) throws ConfigException {
         try {
             Class<?> type = Class.forName(name, true, loader);
             if (!type.isRecord() || !LayerSettings.class.isAssignableFrom(type)) {
-                throw new RefusedJarException("a record that implements LayerFactory is expected, got " + name);
+                throw new ConfigException(List.of("a record that implements LayerFactory is expected, got " + name));
             }
             // Derives its keys, which may be of types that are not supported.
             ConfigKey.of(type.asSubclass(Record.class));
             return type.asSubclass(Record.class);
         } catch (ClassNotFoundException | LinkageError | RuntimeException e) {
-            throw new RefusedJarException(name + " cannot be loaded: " + e);
+            throw new ConfigException(List.of(name + " cannot be loaded: " + e));
         }
     }
 }

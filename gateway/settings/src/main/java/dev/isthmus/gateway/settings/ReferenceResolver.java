@@ -48,15 +48,6 @@ final class ReferenceResolver {
     private final IdentityHashMap<Node, ScalarNode> replaced = new IdentityHashMap<>();
     private int total;
 
-    /** Why a reference has no value. */
-    private static final class UnresolvedException extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        UnresolvedException(String problem) {
-            super(problem);
-        }
-    }
-
     /**
      * Resolves with these variables.
      *
@@ -112,7 +103,7 @@ final class ReferenceResolver {
             if (reference.group(1).isEmpty()) {
                 try {
                     value = value(reference.group(), reference.group(2), yaml.folder(node));
-                } catch (UnresolvedException e) {
+                } catch (ConfigException e) {
                     yaml.problem(node, reference.group() + ": " + e.getMessage());
                     return node;
                 }
@@ -132,40 +123,40 @@ final class ReferenceResolver {
         return result;
     }
 
-    private String value(String reference, @Nullable String inside, Path folder) throws UnresolvedException {
+    private String value(String reference, @Nullable String inside, Path folder) throws ConfigException {
         String value = inside != null && inside.startsWith(FILE) && inside.length() > FILE.length()
                 ? file(inside.substring(FILE.length()), folder)
                 : variable(reference, inside);
         if (value.length() > MAX_TOTAL - total) {
-            throw new UnresolvedException(
-                    "at most " + Units.size(MAX_TOTAL) + " in place of all references are expected");
+            throw new ConfigException(
+                    List.of("at most " + Units.size(MAX_TOTAL) + " in place of all references are expected"));
         }
         total += value.length();
         return value;
     }
 
-    private String variable(String reference, @Nullable String inside) throws UnresolvedException {
+    private String variable(String reference, @Nullable String inside) throws ConfigException {
         Matcher parts = VARIABLE.matcher(inside == null ? "" : inside);
         if (!parts.matches()) {
-            throw new UnresolvedException(
-                    "${NAME}, ${NAME:-DEFAULT} or ${file:PATH} is expected, or $" + reference + " for the text itself");
+            throw new ConfigException(List.of("${NAME}, ${NAME:-DEFAULT} or ${file:PATH} is expected, or $" + reference
+                    + " for the text itself"));
         }
         String name = parts.group(1);
         String byDefault = parts.group(2);
         String value = environment.apply(name);
         if (value == null && byDefault == null) {
-            throw new UnresolvedException(
-                    "the environment variable " + name + " is not set; ${" + name + ":-DEFAULT} has a default");
+            throw new ConfigException(List.of(
+                    "the environment variable " + name + " is not set; ${" + name + ":-DEFAULT} has a default"));
         }
         return value == null || (value.isEmpty() && byDefault != null) ? byDefault : value;
     }
 
-    private String file(String name, Path folder) throws UnresolvedException {
+    private String file(String name, Path folder) throws ConfigException {
         Path file;
         try {
             file = folder.resolve(name);
         } catch (IllegalArgumentException e) {
-            throw new UnresolvedException("a path is expected");
+            throw new ConfigException(List.of("a path is expected"));
         }
         files.add(file);
         String known = contents.get(file);
@@ -175,22 +166,22 @@ final class ReferenceResolver {
     }
 
     /** The content without the line break at its end, which most editors write. */
-    private static String content(Path file) throws UnresolvedException {
+    private static String content(Path file) throws ConfigException {
         if (!Files.exists(file)) {
-            throw new UnresolvedException(file + ": no such file");
+            throw new ConfigException(List.of(file + ": no such file"));
         }
         if (!Files.isRegularFile(file)) {
-            throw new UnresolvedException(file + " is not a file");
+            throw new ConfigException(List.of(file + " is not a file"));
         }
         byte[] bytes;
         try (InputStream in = Files.newInputStream(file)) {
             bytes = in.readNBytes(MAX_FILE + 1);
         } catch (IOException e) {
-            throw new UnresolvedException(file + " cannot be read");
+            throw new ConfigException(List.of(file + " cannot be read"));
         }
         if (bytes.length > MAX_FILE) {
-            throw new UnresolvedException(
-                    file + " is larger than the " + Units.size(MAX_FILE) + " that are expected at most");
+            throw new ConfigException(
+                    List.of(file + " is larger than the " + Units.size(MAX_FILE) + " that are expected at most"));
         }
         try {
             return StandardCharsets.UTF_8
@@ -199,7 +190,7 @@ final class ReferenceResolver {
                     .toString()
                     .replaceFirst("\\r?\\n\\z", "");
         } catch (CharacterCodingException e) {
-            throw new UnresolvedException(file + " is not UTF-8");
+            throw new ConfigException(List.of(file + " is not UTF-8"));
         }
     }
 }

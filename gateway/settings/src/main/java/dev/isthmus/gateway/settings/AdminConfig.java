@@ -37,7 +37,7 @@ public record AdminConfig(
                 + "localhost and loopback addresses are always accepted, and every IP "
                 + "address if 'host' is not "
                 + "loopback.")
-        @HostPattern
+        @HostName(pattern = true)
         List<String> allowedHosts,
 
         @Doc("URL of dashboards, http or https: the console's charts, which have 6 hours, link to it.") @Nullable

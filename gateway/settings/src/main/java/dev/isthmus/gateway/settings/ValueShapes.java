@@ -158,10 +158,8 @@ final class ValueShapes {
         if (marks.isAnnotationPresent(HeaderName.class)) {
             return HEADER_NAME;
         }
-        if (marks.isAnnotationPresent(HostPattern.class)) {
-            return HOSTS;
-        }
-        return marks.isAnnotationPresent(HostName.class) ? HOST : TEXT;
+        HostName host = marks.getAnnotation(HostName.class);
+        return host == null ? TEXT : host.pattern() ? HOSTS : HOST;
     }
 
     private static ValueShape ofMany(ParameterizedType type, AnnotatedElement marks) {

@@ -55,14 +55,6 @@ record ModelConfigChecks(ModelConfig model, SectionCheck check) {
             modelAndVersion(fallback, "fallback: ", fallback.model(), fallback.version());
         }
         name(model, "", "default_version", model.defaultVersion());
-        new TreeMap<>(model.versions()).forEach((label, version) -> {
-            if (!NameGrammar.holds(label)) {
-                check.problemAtNamed("versions", label, NameGrammar.broken("versions: label", label));
-            }
-            if (!NameGrammar.holds(version)) {
-                check.problemAtNamed("versions", label, NameGrammar.broken("versions: version", version));
-            }
-        });
     }
 
     private void modelAndVersion(Record section, String what, @Nullable String name, @Nullable String version) {
@@ -111,6 +103,12 @@ record ModelConfigChecks(ModelConfig model, SectionCheck check) {
 
     private void versions() {
         new TreeMap<>(model.versions()).forEach((label, version) -> {
+            if (!NameGrammar.holds(label)) {
+                check.problemAtNamed("versions", label, NameGrammar.broken("versions: label", label));
+            }
+            if (!NameGrammar.holds(version)) {
+                check.problemAtNamed("versions", label, NameGrammar.broken("versions: version", version));
+            }
             if (label.equals(LATEST) || label.matches("[0-9]+")) {
                 check.problemAtName(
                         "versions", label, "versions: a label is expected, got the version '" + label + "'");

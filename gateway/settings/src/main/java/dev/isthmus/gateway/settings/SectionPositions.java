@@ -44,8 +44,7 @@ final class SectionPositions {
 
     /** The value of a key. */
     Node of(Record section, String key) {
-        NodeTuple tuple = member(of(section), key);
-        return tuple == null ? of(section) : tuple.getValueNode();
+        return below(of(section), key);
     }
 
     /** An item of the list under a key. */

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.settings;
 
 import io.netty.util.NetUtil;
+import java.net.InetAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
 import org.jspecify.annotations.Nullable;
@@ -29,12 +30,7 @@ public final class WebUrl {
 
     /** Whether a host is this machine itself. */
     static boolean isLoopback(String host) {
-        byte[] address = NetUtil.createByteArrayFromIpAddressString(host);
-        if (address == null) {
-            return host.equals("localhost");
-        }
-        return address.length == 4
-                ? address[0] == 127
-                : NetUtil.bytesToIpAddress(address).equals("::1");
+        InetAddress address = NetUtil.createInetAddressFromIpAddressString(host);
+        return address == null ? host.equals("localhost") : address.isLoopbackAddress();
     }
 }

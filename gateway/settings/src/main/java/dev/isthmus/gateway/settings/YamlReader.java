@@ -10,6 +10,7 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -66,12 +67,8 @@ final class YamlReader {
 
     /** The base of relative paths at a node. */
     Path folder(Node at) {
-        ConfigText file = files.get(at.getStartMark().getName());
-        if (file == null) {
-            throw new IllegalStateException(
-                    "a node of no file: " + at.getStartMark().getName());
-        }
-        return file.folder();
+        String name = at.getStartMark().getName();
+        return Objects.requireNonNull(files.get(name), name).folder();
     }
 
     /** The text of a node came from references. */

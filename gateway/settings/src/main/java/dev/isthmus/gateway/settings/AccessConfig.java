@@ -45,7 +45,6 @@ public record AccessConfig(
         }
     }
 
-    /** Callers that fulfil all given conditions; without any, everybody. */
     @Doc("The callers: those that fulfil every given condition. Without conditions: everybody.")
     public record Callers(
             @Doc("Names of callers.") List<String> names,

@@ -39,7 +39,6 @@ public record AuthenticationConfig(
         check.unique("jwt", jwt.stream().map(JwtConfig::issuer).toList(), "jwt: issuer");
     }
 
-    /** API keys. */
     @Doc("API keys, in a header of their own or as 'Authorization: Bearer'.")
     public record ApiKeyConfig(
             @Doc("File with a line for each key: NAME SHA256 [GROUP...]; '#' begins a comment. Several lines of one "
@@ -64,7 +63,6 @@ public record AuthenticationConfig(
         }
     }
 
-    /** The tokens of one issuer. */
     @Doc("An issuer of tokens.")
     public record JwtConfig(
             @Doc("The issuer, as the tokens name it ('iss').") @Required
@@ -122,7 +120,6 @@ public record AuthenticationConfig(
         }
     }
 
-    /** Client certificates. */
     @Doc("Client certificates that a listener has verified.")
     public record CertificateConfig(
             @Doc("What names the caller: cn (of the subject), or the first subject alternative name of the type dns, "
@@ -130,7 +127,6 @@ public record AuthenticationConfig(
             @Default("cn")
             CertificateName name) {}
 
-    /** What servers learn of the caller. */
     @Doc("What upstream servers learn of the caller.")
     public record Forward(
             @Doc("The caller's credential: removed, or passed if 'headers: forward' names its header.")

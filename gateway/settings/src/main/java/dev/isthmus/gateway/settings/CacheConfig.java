@@ -39,7 +39,6 @@ public record CacheConfig(
         @Doc("Whether equal concurrent requests are sent once.") @Default("true")
         boolean singleflight)
         implements CheckedSection {
-    /** All defaults. */
     public static final CacheConfig DEFAULT = DefaultValues.of(CacheConfig.class);
 
     /** Requests with these are never cached, or only the form of the response depends on them. */

@@ -27,7 +27,6 @@ public record DiscoverConfig(
         }
     }
 
-    /** InferenceServices of one namespace. */
     @Doc("InferenceServices of one namespace.")
     public record KServeConfig(
             @Doc("The namespace.") @Required String namespace,

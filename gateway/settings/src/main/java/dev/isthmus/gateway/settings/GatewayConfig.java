@@ -149,7 +149,6 @@ public record GatewayConfig(
         return ramps.stateFile() == null ? DefaultValues.with(this, "ramps", RampsConfig.beside(file)) : this;
     }
 
-    /** Limits on client requests. */
     @Doc("Limits on requests.")
     public record Limits(
             @Doc("Largest request body, gRPC message and upstream response.") @Size @Default("64MiB")
@@ -198,7 +197,6 @@ public record GatewayConfig(
 
             Http2Abuse http2Abuse) {}
 
-    /** The headers forwarded between client and upstream, whichever protocol each of them speaks. */
     @Doc("Headers that are forwarded, over either protocol.")
     public record Headers(
             @Doc(value = "Request headers that are forwarded to servers. A name may end in *.", key = "forward")
@@ -214,7 +212,6 @@ public record GatewayConfig(
         public static final Headers DEFAULT = DefaultValues.of(Headers.class);
     }
 
-    /** When readiness requests report the gateway and its models as ready. */
     @Doc("When the gateway and its models are reported ready to V2 clients.")
     public record HealthConfig(
             @Doc("Server readiness for V2 clients. any, all: of the upstreams have a ready server; models: "

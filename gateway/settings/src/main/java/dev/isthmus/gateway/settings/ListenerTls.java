@@ -30,7 +30,6 @@ public record ListenerTls(
         }
     }
 
-    /** A certificate with its key. */
     @Doc("A certificate with its key.")
     public record CertificateFiles(
             @Doc("PEM file with the certificate, followed by those of its intermediate issuers.") @Required
@@ -41,7 +40,6 @@ public record ListenerTls(
             @Required
             Path key) {}
 
-    /** Certificates of clients. */
     @Doc("Certificates of clients (mutual TLS).")
     public record ClientCertificates(
             @Doc("none: clients are not asked; optional: a certificate is verified if there is one; required: "

@@ -19,7 +19,6 @@ public record MetricsConfig(
         @Nullable OtlpConfig otlp) {
     public static final MetricsConfig DEFAULT = DefaultValues.of(MetricsConfig.class);
 
-    /** Metrics that are sent to an OpenTelemetry collector. */
     @Doc("Metrics that are sent to an OpenTelemetry collector, OTLP over HTTP. Names and labels are those of "
             + "Prometheus.")
     public record OtlpConfig(

@@ -67,7 +67,6 @@ public record ModelConfig(
         boolean deterministic)
         implements CheckedSection {
 
-    /** All defaults. */
     public static final ModelConfig DEFAULT = DefaultValues.of(ModelConfig.class);
 
     @Override
@@ -90,7 +89,6 @@ public record ModelConfig(
         return upstream == null ? targets : List.of(new TargetConfig(upstream, upstream, model, version, 1));
     }
 
-    /** A model of an upstream that gets a share of the calls. */
     @Doc("A model of an upstream that takes a share of the calls.")
     public record TargetConfig(
             @Doc("Name in rules, ramps and metrics; default: the upstream's name.") @Nullable
@@ -111,7 +109,6 @@ public record ModelConfig(
         }
     }
 
-    /** Selects calls for one target. All of its headers and parameters must match. */
     @Doc("Calls whose headers and request parameters have all these values go to the target.")
     public record RuleConfig(
             @Doc("Values by header name: exact, a prefix with * after it, or * for any.") @HeaderName
@@ -122,14 +119,12 @@ public record ModelConfig(
 
             @Doc("The name of a target.") @Required String target) {}
 
-    /** A value of a request, from either a header or a parameter. */
     @Doc("A header or a request parameter.")
     public record RequestKey(
             @Doc("Name of a header.") @HeaderName @Nullable String header,
 
             @Doc("Name of a request parameter.") @Nullable String parameter) {}
 
-    /** A target that gets copies of calls. */
     @Doc("A target that gets copies of calls.")
     public record ShadowConfig(
             @Doc("Name in metrics; default: the upstream's name.") @Nullable
@@ -168,7 +163,6 @@ public record ModelConfig(
         }
     }
 
-    /** A guarded ramp. */
     @Doc("Raises the share of one target step by step, and rolls back to 0 if it performs worse than the others.")
     public record RampConfig(
             @Doc("The name of the target.") @Required String target,
@@ -196,7 +190,6 @@ public record ModelConfig(
             @Range(max = 1_000_000_000)
             Double maxDifference) {}
 
-    /** The target of calls that the other targets cannot serve. */
     @Doc("A target that takes over when others fail.")
     public record Fallback(
             @Doc("The upstream.") @Required String upstream,
@@ -206,7 +199,6 @@ public record ModelConfig(
 
             @Doc("Version that is called.") @Nullable String version) {}
 
-    /** A rate limit on requests and bytes. */
     @Doc("A rate limit on requests and bytes, for each value of a header, for each caller, or for all calls.")
     public record Rate(
             @Doc("Header whose values are limited separately. None: all calls of the model together.")

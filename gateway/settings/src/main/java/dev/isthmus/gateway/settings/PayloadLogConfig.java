@@ -113,7 +113,6 @@ public record PayloadLogConfig(
         }
     }
 
-    /** What is left out of payloads. */
     @Doc("What is left out of payloads, by name.")
     public record OmittedPayload(
             @Doc("Inputs and outputs.") Set<String> tensors,

@@ -148,7 +148,6 @@ public record SharedConfig(
         CLOSED
     }
 
-    /** Sentinels, which know the master. */
     @Doc("Redis Sentinel: sentinels that name the master, and another one if it fails.")
     public record SentinelConfig(
             @Doc("Name of the master, as in the sentinels' configuration.") @Required

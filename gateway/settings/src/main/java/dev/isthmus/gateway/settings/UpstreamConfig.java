@@ -193,7 +193,6 @@ public record UpstreamConfig(
         QUEUE_AWARE
     }
 
-    /** Load balancing. */
     @Doc("Load balancing among the servers.")
     public record Balance(
             @Doc("round_robin; least_request: of two, the one with fewer calls; peak_ewma: of two, the one with "
@@ -211,7 +210,6 @@ public record UpstreamConfig(
             @Default("8002")
             int metricsPort) {}
 
-    /** Active health checks. */
     @Doc("Active health checks of each server and of each configured model on it.")
     public record Checks(
             @Doc("Time between two checks.") @Default("1s") Duration interval,
@@ -224,7 +222,6 @@ public record UpstreamConfig(
             @Doc("Consecutive successes after which it gets calls again.") @Range(min = 1, max = 1000) @Default("1")
             int healthyAfter) {}
 
-    /** Outlier ejection: passive health checks by the results of calls. */
     @Doc("Outlier detection: a server whose calls fail, in a row or more often than those of the others, is ejected "
             + "for a while.")
     public record Outliers(
@@ -245,7 +242,6 @@ public record UpstreamConfig(
 
             ErrorRate errorRate) {}
 
-    /** Outlier ejection by the share of failed calls. */
     @Doc("Ejection by the share of calls that fail or are answered with a 5xx status, compared with the other servers. "
             + "Errors that all servers share eject none.")
     public record ErrorRate(
@@ -285,7 +281,6 @@ public record UpstreamConfig(
         TIMEOUT
     }
 
-    /** Retries. */
     @Doc("Which failures are retried on another server. Sequences and streams never are.")
     public record Retry(
             @Doc("Maximum number of retries after the first attempt. 0: none.") @Range(max = 10) @Default("1")
@@ -317,7 +312,6 @@ public record UpstreamConfig(
         }
     }
 
-    /** The circuit breaker. */
     @Doc("Circuit breaker: while most calls fail, all are refused with 503, so that the servers can recover.")
     public record Breaker(
             @Doc("Share of failed calls (unreachable, lost, timed out, 503) that opens the breaker. 100%: " + "never.")
@@ -344,7 +338,6 @@ public record UpstreamConfig(
         }
     }
 
-    /** Limits on the load that a server may cause on one HTTP/2 connection. */
     @Doc("Abuse limits of one connection to a gRPC server. A server that exceeds one is disconnected with "
             + "ENHANCE_YOUR_CALM, and its calls fail. Streams that it resets are not counted.")
     public record UpstreamHttp2Abuse(

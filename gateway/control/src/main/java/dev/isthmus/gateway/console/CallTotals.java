@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CallTotals {
     private static final int SERVER_ERRORS = 500;
-    private static final int BUCKETS = CallMetrics.buckets().size();
+    private static final int BUCKETS = CallMetrics.BUCKETS.size();
     /** In seconds. */
-    private static final double[] BOUNDS = CallMetrics.buckets().stream()
+    private static final double[] BOUNDS = CallMetrics.BUCKETS.stream()
             .mapToDouble(bound -> bound.toNanos() / 1e9)
             .toArray();
 
@@ -106,7 +106,7 @@ public final class CallTotals {
         CountAtBucket[] buckets = timer.takeSnapshot().histogramCounts();
         int next = 0;
         for (int i = 0; i < BUCKETS; i++) {
-            long bound = CallMetrics.buckets().get(i).toNanos();
+            long bound = CallMetrics.BUCKETS.get(i).toNanos();
             while (next < buckets.length && buckets[next].bucket(TimeUnit.NANOSECONDS) <= bound) {
                 next++;
             }

@@ -52,7 +52,7 @@ class SubjectHistoryTest {
     private void calls(String model, int count, String code, Duration duration) {
         Timer timer = Timer.builder("isthmus.requests")
                 .tags("protocol", "rest", "operation", "infer", "model", model, "code", code)
-                .serviceLevelObjectives(CallMetrics.buckets().toArray(Duration[]::new))
+                .serviceLevelObjectives(CallMetrics.BUCKETS.toArray(Duration[]::new))
                 .register(registry);
         for (int i = 0; i < count; i++) {
             timer.record(duration);
@@ -150,7 +150,7 @@ class SubjectHistoryTest {
         counter("isthmus.principal.requests.limited", "principal", "web").increment(5);
         Timer durations = Timer.builder("isthmus.principal.duration")
                 .tags("principal", "web")
-                .serviceLevelObjectives(CallMetrics.buckets().toArray(Duration[]::new))
+                .serviceLevelObjectives(CallMetrics.BUCKETS.toArray(Duration[]::new))
                 .register(registry);
         for (int i = 0; i < 20; i++) {
             durations.record(Duration.ofMillis(2));

@@ -39,7 +39,7 @@ class TrafficHistoryTest {
     private Timer calls(String model, String operation, String code) {
         return Timer.builder("isthmus.requests")
                 .tags("protocol", "rest", "operation", operation, "model", model, "code", code)
-                .serviceLevelObjectives(CallMetrics.buckets().toArray(Duration[]::new))
+                .serviceLevelObjectives(CallMetrics.BUCKETS.toArray(Duration[]::new))
                 .register(registry);
     }
 

@@ -6,11 +6,11 @@ import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.call.Principal;
-import dev.isthmus.gateway.metrics.CallMetrics.OperationMeters;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -69,7 +69,7 @@ public final class AccessMetrics implements Layer {
             durations = Timer.builder("isthmus.principal.duration")
                     .description("Duration of successful inferences of authenticated callers, without streams")
                     .tag("principal", caller)
-                    .serviceLevelObjectives(OperationMeters.BUCKETS)
+                    .serviceLevelObjectives(CallMetrics.BUCKETS.toArray(Duration[]::new))
                     .register(registry);
         }
 

@@ -37,10 +37,15 @@ public final class CallMetrics implements Layer {
     public static final String FAILED = "isthmus.requests.failed";
     /** How many unconfigured models get meters of their own; the number of names that servers list is unbounded. */
     static final int MAX_NAMED = 200;
-    /** How many time series the meters of calls may have; beyond it calls are counted for {@link #OTHER}. */
-    private static final int MAX_SERIES = MetricsConfig.DEFAULT.maxSeries();
-
-    private static final List<Duration> BUCKETS = List.of(OperationMeters.BUCKETS);
+    /** The upper bounds of the buckets of call durations, from half a millisecond to a minute. */
+    public static final List<Duration> BUCKETS = DoubleStream.of(
+                    0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000)
+            .mapToObj(millis -> Duration.ofNanos((long) (millis * TimeUnit.MILLISECONDS.toNanos(1))))
+            .toList();
+    /** The time series of the sums: three phases of two, and two sums of bytes. */
+    static final int SUMS_SERIES = 3 * 2 + 2;
+    /** The time series of a timer: its buckets, that of infinity, count, sum and maximum. */
+    static final int TIMER_SERIES = BUCKETS.size() + 4;
     /** The route of calls for unknown models, and of those beyond the limit. Its own series have no limit. */
     static final String OTHER = "other";
 
@@ -56,7 +61,7 @@ public final class CallMetrics implements Layer {
 
     /** @param registry where meters are registered when they are first needed */
     public CallMetrics(MeterRegistry registry) {
-        this(registry, MAX_SERIES);
+        this(registry, MetricsConfig.DEFAULT.maxSeries());
     }
 
     /** @param maxSeries how many time series the meters of calls may have */
@@ -66,10 +71,10 @@ public final class CallMetrics implements Layer {
         budget = new SeriesBudget(maxSeries);
         other = new RouteMeters(registry, new SeriesBudget(Integer.MAX_VALUE), OTHER);
         routes.put(OTHER, other);
-        Gauge.builder("isthmus.metrics.series", budget, SeriesBudget::used)
+        Gauge.builder("isthmus.metrics.series", budget, each -> each.used.get())
                 .description("Time series of the meters of calls")
                 .register(registry);
-        Gauge.builder("isthmus.metrics.series.limit", budget, SeriesBudget::limit)
+        Gauge.builder("isthmus.metrics.series.limit", budget, each -> each.limit)
                 .description("How many time series the meters of calls may have; calls beyond it have model=other")
                 .register(registry);
         overflow = Counter.builder("isthmus.metrics.overflow")
@@ -88,11 +93,6 @@ public final class CallMetrics implements Layer {
                     .tag("protocol", protocol.label())
                     .register(registry);
         }
-    }
-
-    /** The upper bounds of the buckets of call durations. */
-    public static List<Duration> buckets() {
-        return BUCKETS;
     }
 
     /** How many time series the meters may have from now on; those that exist stay. */
@@ -156,17 +156,13 @@ public final class CallMetrics implements Layer {
     private void count(CallContext call, ClientProtocol protocol, RouteMeters route) {
         ended.increment();
         OperationKind kind = OperationKind.of(call.operation());
-        if (!ended(call, route.of(protocol, kind))) {
+        if (!route.count(call, protocol, kind)) {
             overflow.increment();
-            ended(call, other.of(protocol, kind));
+            other.count(call, protocol, kind);
         }
         if (call.cause() != null) {
             LabelledCounters.increment(failed, call.cause());
         }
-    }
-
-    private static boolean ended(CallContext call, @Nullable OperationMeters meters) {
-        return meters != null && meters.ended(call);
     }
 
     @SuppressWarnings("EnumOrdinal") // as above
@@ -244,21 +240,19 @@ public final class CallMetrics implements Layer {
             inFlight.decrement();
         }
 
-        /** Null if there may be no more time series. */
-        @Nullable
+        /** Counts a call that has ended; false if there may be no time series for it. */
         @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enums
-        OperationMeters of(ClientProtocol protocol, OperationKind kind) {
+        boolean count(CallContext call, ClientProtocol protocol, OperationKind kind) {
             int index = protocol.ordinal() * KINDS + kind.ordinal();
             OperationMeters existing = meters.get(index);
-            return existing == null ? make(index, protocol, kind) : existing;
+            OperationMeters operation = existing == null ? make(index, protocol, kind) : existing;
+            return operation != null && operation.ended(call);
         }
 
         private synchronized @Nullable OperationMeters make(int index, ClientProtocol protocol, OperationKind kind) {
             OperationMeters existing = meters.get(index);
-            if (existing == null && budget.take(OperationMeters.SERIES)) {
+            if (existing == null && budget.take(SUMS_SERIES)) {
                 existing = new OperationMeters(
-                        registry,
-                        budget,
                         Tags.of("protocol", protocol.label(), "operation", kind.label(), "model", route));
                 meters.set(index, existing);
             }
@@ -277,146 +271,122 @@ public final class CallMetrics implements Layer {
                 }
             }
         }
-    }
 
-    /** The meters of one operation of one route over one protocol. Thread-safe. */
-    static final class OperationMeters {
-        /** Upper bounds from half a millisecond to a minute. */
-        static final Duration[] BUCKETS = DoubleStream.of(
-                        0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000)
-                .mapToObj(millis -> Duration.ofNanos((long) (millis * TimeUnit.MILLISECONDS.toNanos(1))))
-                .toArray(Duration[]::new);
-        /** The index of successful calls, after those of the error codes. */
-        private static final int OK = ErrorCode.values().length;
+        /** The meters of one operation over one protocol. Thread-safe. */
+        private final class OperationMeters {
+            /** The index of successful calls, after those of the error codes. */
+            private static final int OK = ErrorCode.values().length;
 
-        /** The time series of the sums: three phases of two, and two sums of bytes. */
-        static final int SERIES = 3 * 2 + 2;
-        /** The time series of a timer: its buckets, that of infinity, count, sum and maximum. */
-        static final int TIMER_SERIES = BUCKETS.length + 4;
+            private final Tags tags;
+            private final AtomicReferenceArray<@Nullable Timer> byCode = new AtomicReferenceArray<>(OK + 1);
+            private final Phase reading = new Phase();
+            private final Phase waiting = new Phase();
+            private final Phase writing = new Phase();
+            private final LongAdder requestBytes = new LongAdder();
+            private final LongAdder responseBytes = new LongAdder();
+            private final List<Meter> registered; // guarded by this
+            private int series = SUMS_SERIES;
+            private boolean closed;
 
-        private final MeterRegistry registry;
-        private final SeriesBudget budget;
-        private final Tags tags;
-        private final AtomicReferenceArray<@Nullable Timer> byCode = new AtomicReferenceArray<>(OK + 1);
-        private final Phase reading;
-        private final Phase waiting;
-        private final Phase writing;
-        private final LongAdder requestBytes = new LongAdder();
-        private final LongAdder responseBytes = new LongAdder();
-        private final List<Meter> sums;
-        private int series = SERIES;
-        private boolean closed;
+            /** The {@link #SUMS_SERIES} were taken from the budget. */
+            OperationMeters(Tags tags) {
+                this.tags = tags;
+                this.registered = new ArrayList<>(List.of(
+                        register("read", reading),
+                        register("upstream", waiting),
+                        register("write", writing),
+                        register("isthmus.request.bytes", "Bodies of requests, uncompressed", requestBytes),
+                        register(
+                                "isthmus.response.bytes",
+                                "Bodies of responses, uncompressed; 0 for health and metadata",
+                                responseBytes)));
+            }
 
-        /** @param budget of which {@link #SERIES} were taken */
-        OperationMeters(MeterRegistry registry, SeriesBudget budget, Tags tags) {
-            this.registry = registry;
-            this.budget = budget;
-            this.tags = tags;
-            this.reading = new Phase();
-            this.waiting = new Phase();
-            this.writing = new Phase();
-            this.sums = List.of(
-                    register("read", reading),
-                    register("upstream", waiting),
-                    register("write", writing),
-                    register("isthmus.request.bytes", "Bodies of requests, uncompressed", requestBytes),
-                    register(
-                            "isthmus.response.bytes",
-                            "Bodies of responses, uncompressed; 0 for health and metadata",
-                            responseBytes));
-        }
+            /** A sum and a count, enough for a mean, at the cost of two additions per call. */
+            private static final class Phase {
+                private final LongAdder calls = new LongAdder();
+                private final LongAdder nanos = new LongAdder();
 
-        /** A sum and a count, enough for a mean, at the cost of two additions per call. */
-        private static final class Phase {
-            private final LongAdder calls = new LongAdder();
-            private final LongAdder nanos = new LongAdder();
-
-            void record(long took) {
-                if (took >= 0) {
-                    calls.increment();
-                    nanos.add(took);
+                void record(long took) {
+                    if (took >= 0) {
+                        calls.increment();
+                        nanos.add(took);
+                    }
                 }
             }
-        }
 
-        private Meter register(String name, Phase phase) {
-            return FunctionTimer.builder(
-                            "isthmus.request.phase",
-                            phase,
-                            p -> p.calls.sum(),
-                            p -> p.nanos.sum(),
-                            TimeUnit.NANOSECONDS)
-                    .description(
-                            "Phases of a call. read: until the body is complete (0 for unary gRPC); upstream: from then to the first"
-                                    + " response or the failure, with transcoding, waits and attempts; write: from then to the end"
-                                    + " of the response")
-                    .tags(tags.and("phase", name))
-                    .register(registry);
-        }
-
-        private Meter register(String name, String description, LongAdder bytes) {
-            return FunctionCounter.builder(name, bytes, LongAdder::sum)
-                    .description(description)
-                    .tags(tags)
-                    .register(registry);
-        }
-
-        /** Records a call that has ended; false if there may be no time series for it. */
-        boolean ended(CallContext call) {
-            Timer timer = timer(call.code());
-            if (timer == null) {
-                return false;
+            private Meter register(String name, Phase phase) {
+                return FunctionTimer.builder(
+                                "isthmus.request.phase",
+                                phase,
+                                p -> p.calls.sum(),
+                                p -> p.nanos.sum(),
+                                TimeUnit.NANOSECONDS)
+                        .description(
+                                "Phases of a call. read: until the body is complete (0 for unary gRPC); upstream: from then to the first"
+                                        + " response or the failure, with transcoding, waits and attempts; write: from then to the end"
+                                        + " of the response")
+                        .tags(tags.and("phase", name))
+                        .register(registry);
             }
-            ExemplarSpan.record(timer, call.totalNanos(), call.span());
-            if (!(call.operation() instanceof Operation.InferStream)) {
-                // Its messages have them.
-                requestBytes.add(call.requestBytes());
-                responseBytes.add(call.responseBytes());
-            }
-            reading.record(call.requestNanos());
-            waiting.record(call.upstreamNanos());
-            writing.record(call.responseWriteNanos());
-            return true;
-        }
 
-        @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enum
-        private @Nullable Timer timer(@Nullable ErrorCode code) {
-            int index = code == null ? OK : code.ordinal();
-            Timer existing = byCode.get(index);
-            return existing == null ? register(index, code) : existing;
-        }
-
-        private synchronized @Nullable Timer register(int index, @Nullable ErrorCode code) {
-            Timer existing = byCode.get(index);
-            if (existing != null) {
-                return existing;
+            private Meter register(String name, String description, LongAdder bytes) {
+                return FunctionCounter.builder(name, bytes, LongAdder::sum)
+                        .description(description)
+                        .tags(tags)
+                        .register(registry);
             }
-            if (closed || !budget.take(TIMER_SERIES)) {
-                return null;
-            }
-            series += TIMER_SERIES;
-            Timer timer = Timer.builder("isthmus.requests")
-                    .description("Duration of calls, from the head of the request to the end of the response")
-                    .tags(tags.and("code", code == null ? "OK" : code.name()))
-                    .serviceLevelObjectives(BUCKETS)
-                    .register(registry);
-            byCode.set(index, timer);
-            return timer;
-        }
 
-        /** Unregisters the meters of a removed route. */
-        synchronized void close() {
-            closed = true;
-            List<Meter> all = new ArrayList<>(sums);
-            for (int i = 0; i < byCode.length(); i++) {
-                Timer timer = byCode.get(i);
-                if (timer != null) {
-                    all.add(timer);
+            boolean ended(CallContext call) {
+                Timer timer = timer(call.code());
+                if (timer == null) {
+                    return false;
                 }
+                ExemplarSpan.record(timer, call.totalNanos(), call.span());
+                if (!(call.operation() instanceof Operation.InferStream)) {
+                    // Its messages have them.
+                    requestBytes.add(call.requestBytes());
+                    responseBytes.add(call.responseBytes());
+                }
+                reading.record(call.requestNanos());
+                waiting.record(call.upstreamNanos());
+                writing.record(call.responseWriteNanos());
+                return true;
             }
-            all.forEach(registry::remove);
-            budget.release(series);
-            series = 0;
+
+            @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enum
+            private @Nullable Timer timer(@Nullable ErrorCode code) {
+                int index = code == null ? OK : code.ordinal();
+                Timer existing = byCode.get(index);
+                return existing == null ? register(index, code) : existing;
+            }
+
+            private synchronized @Nullable Timer register(int index, @Nullable ErrorCode code) {
+                Timer existing = byCode.get(index);
+                if (existing != null) {
+                    return existing;
+                }
+                if (closed || !budget.take(TIMER_SERIES)) {
+                    return null;
+                }
+                series += TIMER_SERIES;
+                Timer timer = Timer.builder("isthmus.requests")
+                        .description("Duration of calls, from the head of the request to the end of the response")
+                        .tags(tags.and("code", code == null ? "OK" : code.name()))
+                        .serviceLevelObjectives(BUCKETS.toArray(Duration[]::new))
+                        .register(registry);
+                byCode.set(index, timer);
+                registered.add(timer);
+                return timer;
+            }
+
+            /** Unregisters the meters of a removed route. */
+            synchronized void close() {
+                closed = true;
+                registered.forEach(registry::remove);
+                budget.release(series);
+                series = 0;
+            }
         }
     }
 
@@ -431,14 +401,8 @@ public final class CallMetrics implements Layer {
 
         /** Takes this many series; false if the limit does not allow them. */
         boolean take(int series) {
-            int before = used.get();
-            while (before + series <= limit) {
-                if (used.compareAndSet(before, before + series)) {
-                    return true;
-                }
-                before = used.get();
-            }
-            return false;
+            int most = limit;
+            return used.getAndUpdate(now -> now + series <= most ? now + series : now) + series <= most;
         }
 
         /** Returns series that are no longer exported. */
@@ -452,10 +416,6 @@ public final class CallMetrics implements Layer {
 
         int used() {
             return used.get();
-        }
-
-        int limit() {
-            return limit;
         }
     }
 }

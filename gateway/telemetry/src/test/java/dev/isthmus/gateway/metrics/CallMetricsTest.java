@@ -8,7 +8,6 @@ import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.metrics.CallMetrics.OperationMeters;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
@@ -72,7 +71,7 @@ class CallMetricsTest {
     @Test
     void callsBeyondTheLimitOfSeries_areThoseOfOther_andAreCounted() {
         SimpleMeterRegistry few = new SimpleMeterRegistry();
-        int ofOne = 1 + OperationMeters.SERIES + OperationMeters.TIMER_SERIES;
+        int ofOne = 1 + CallMetrics.SUMS_SERIES + CallMetrics.TIMER_SERIES;
         CallMetrics bounded = new CallMetrics(few, 2 * ofOne);
         for (String route : List.of("a", "b", "c", "d", "a")) {
             CallContext call = began(route);

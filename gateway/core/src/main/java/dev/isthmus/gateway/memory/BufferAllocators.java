@@ -27,7 +27,7 @@ public final class BufferAllocators {
     private BufferAllocators() {}
 
     /** The allocator of all connections' buffers. */
-    public static ByteBufAllocator shared() {
+    public static PooledByteBufAllocator shared() {
         return SHARED;
     }
 

@@ -2,16 +2,15 @@ package dev.isthmus.gateway.logfile;
 
 import dev.isthmus.gateway.settings.ModelPattern;
 import dev.isthmus.oip.ModelRef;
+import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The share of calls that are logged: one for all models, others for names and patterns. Thread-safe. */
 public final class ModelShares {
     private final double share;
-    private final Map<String, Double> names;
-    private final Map<ModelPattern, Double> patterns = new TreeMap<>();
+    private final Map<String, Double> models;
+    private final List<ModelPattern> patterns;
 
     /**
      * Shares from 0 to 1.
@@ -21,19 +20,17 @@ public final class ModelShares {
      */
     public ModelShares(double share, Map<String, Double> models) {
         this.share = share;
-        this.names = models.entrySet().stream()
-                .filter(each -> !ModelPattern.is(each.getKey()))
-                .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, Map.Entry::getValue));
-        models.forEach((name, value) -> {
-            if (ModelPattern.is(name)) {
-                patterns.put(new ModelPattern(name), value);
-            }
-        });
+        this.models = Map.copyOf(models);
+        this.patterns = models.keySet().stream()
+                .filter(ModelPattern::is)
+                .map(ModelPattern::new)
+                .sorted()
+                .toList();
     }
 
     /** Whether all models have the same share. */
     public boolean uniform() {
-        return names.isEmpty() && patterns.isEmpty();
+        return models.isEmpty();
     }
 
     /** The share of a model; null for calls that name none. */
@@ -41,13 +38,13 @@ public final class ModelShares {
         if (model == null || uniform()) {
             return share;
         }
-        Double exact = names.get(model.name());
+        Double exact = models.get(model.name());
         if (exact != null) {
             return exact;
         }
-        for (Map.Entry<ModelPattern, Double> each : patterns.entrySet()) {
-            if (each.getKey().matches(model.name())) {
-                return each.getValue();
+        for (ModelPattern each : patterns) {
+            if (each.matches(model.name())) {
+                return models.getOrDefault(each.text(), share);
             }
         }
         return share;

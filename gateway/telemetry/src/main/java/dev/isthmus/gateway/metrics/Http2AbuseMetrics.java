@@ -10,9 +10,7 @@ import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Counts and logs the HTTP/2 connections that are closed because the peer exceeded an abuse limit.
- */
+/** Counts and logs the HTTP/2 connections that are closed because the peer exceeded an abuse limit. */
 public final class Http2AbuseMetrics {
     private static final Logger LOG = LoggerFactory.getLogger(Http2AbuseMetrics.class);
 

@@ -283,26 +283,19 @@ final class OtlpExport implements Reloadable.Replaced {
         }
 
         private ByteString number(DataPointSnapshot point, double value, long now) {
-            return message(out -> {
-                times(out, now);
-                out.writeDouble(4, value);
-                labels(out, 7, point);
-            });
+            return point(point, now, 7, out -> out.writeDouble(4, value));
         }
 
         private ByteString summary(SummarySnapshot.SummaryDataPointSnapshot point, long now) {
-            return message(out -> {
-                times(out, now);
+            return point(point, now, 7, out -> {
                 out.writeFixed64(4, point.getCount());
                 out.writeDouble(5, point.getSum());
-                labels(out, 7, point);
             });
         }
 
         private ByteString histogram(HistogramSnapshot.HistogramDataPointSnapshot point, long now) {
             ClassicHistogramBuckets buckets = point.getClassicBuckets();
-            return message(out -> {
-                times(out, now);
+            return point(point, now, 9, out -> {
                 out.writeFixed64(4, point.getCount());
                 out.writeDouble(5, point.getSum());
                 for (int i = 0; i < buckets.size(); i++) {
@@ -312,19 +305,18 @@ final class OtlpExport implements Reloadable.Replaced {
                 for (int i = 0; i < buckets.size() - 1; i++) {
                     out.writeDouble(7, buckets.getUpperBound(i));
                 }
-                labels(out, 9, point);
             });
         }
 
-        private void times(CodedOutputStream out, long now) throws IOException {
-            out.writeFixed64(2, startNanos);
-            out.writeFixed64(3, now);
-        }
-
-        private static void labels(CodedOutputStream out, int field, DataPointSnapshot point) throws IOException {
-            for (Label each : point.getLabels()) {
-                out.writeBytes(field, attribute(each.getName(), each.getValue()));
-            }
+        private ByteString point(DataPointSnapshot point, long now, int labels, MessageFields value) {
+            return message(out -> {
+                out.writeFixed64(2, startNanos);
+                out.writeFixed64(3, now);
+                value.write(out);
+                for (Label each : point.getLabels()) {
+                    out.writeBytes(labels, attribute(each.getName(), each.getValue()));
+                }
+            });
         }
     }
 }

@@ -11,7 +11,6 @@ import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.netty.buffer.ByteBufAllocatorMetricProvider;
 import io.netty.buffer.PoolArenaMetric;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.util.internal.PlatformDependent;
@@ -48,26 +47,20 @@ public final class ProcessMetrics implements AutoCloseable {
         new JvmMemoryMetrics().bindTo(registry);
         new JvmThreadMetrics().bindTo(registry);
         collections.bindTo(registry);
-        if (BufferAllocators.shared() instanceof ByteBufAllocatorMetricProvider measured) {
-            Gauge.builder(
-                            "isthmus.buffers.direct",
-                            measured,
-                            each -> each.metric().usedDirectMemory())
-                    .description("Direct memory of the buffer allocator. If it only grows,"
-                            + " ISTHMUS_JAVA_OPTIONS=-Dio.netty.leakDetection.level=simple logs leaked buffers, at a"
-                            + " tenth of a small call's CPU")
-                    .baseUnit("bytes")
-                    .register(registry);
-        }
+        PooledByteBufAllocator buffers = BufferAllocators.shared();
+        Gauge.builder("isthmus.buffers.direct", buffers, each -> each.metric().usedDirectMemory())
+                .description("Direct memory of the buffer allocator. If it only grows,"
+                        + " ISTHMUS_JAVA_OPTIONS=-Dio.netty.leakDetection.level=simple logs leaked buffers, at a"
+                        + " tenth of a small call's CPU")
+                .baseUnit("bytes")
+                .register(registry);
         Gauge.builder("isthmus.buffers.direct.limit", PlatformDependent::maxDirectMemory)
                 .description("Direct memory that the process may use")
                 .baseUnit("bytes")
                 .register(registry);
-        if (BufferAllocators.shared() instanceof PooledByteBufAllocator pooled) {
-            Gauge.builder("isthmus.buffers.active", pooled, ProcessMetrics::active)
-                    .description("Direct buffers in use")
-                    .register(registry);
-        }
+        Gauge.builder("isthmus.buffers.active", buffers, ProcessMetrics::active)
+                .description("Direct buffers in use")
+                .register(registry);
         Gauge.builder(
                         "isthmus.metrics.meters",
                         registry,

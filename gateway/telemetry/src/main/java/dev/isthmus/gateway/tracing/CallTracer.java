@@ -12,6 +12,7 @@ import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.settings.TracingConfig.ParentDecision;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.opentelemetry.api.trace.SpanContext;
+import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.TraceFlags;
 import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.context.Context;
@@ -62,7 +63,7 @@ final class CallTracer implements Reloadable.Replaced {
         int flags = TraceFlags.getSampled().asByte() | (client == null ? 0 : client.flags());
         SpanTrace trace = new SpanTrace(flags, state, headers, tracer);
         SpanContext parent = client == null ? SpanContext.getInvalid() : trace.remote(client);
-        return RecordedSpan.ofCall(trace, parent, call.startNanos());
+        return new RecordedSpan(trace, parent, SpanKind.SERVER, "", null, call.startNanos());
     }
 
     private boolean sampled(@Nullable TraceContext client) {
@@ -96,7 +97,8 @@ final class CallTracer implements Reloadable.Replaced {
 
         @Override
         public Call propagated(Call call) {
-            return headers.withUnrecorded(call, trace, state);
+            boolean sent = headers.parent() || headers.state();
+            return sent ? headers.with(call, trace.child(HexIds.random64()), state) : call;
         }
     }
 

@@ -28,7 +28,13 @@ final class RecordedSpan implements TraceSpan {
 
     private String cached = "";
 
-    private RecordedSpan(
+    /**
+     * Begins the span.
+     *
+     * @param parent invalid if the trace begins here
+     * @param startNanos on the scale of {@link System#nanoTime()}
+     */
+    RecordedSpan(
             SpanTrace trace,
             SpanContext parent,
             SpanKind kind,
@@ -40,16 +46,6 @@ final class RecordedSpan implements TraceSpan {
         this.span = trace.begin(parent, kind, name, startNanos);
         this.attributes = attributes;
         this.startNanos = startNanos;
-    }
-
-    /**
-     * Begins the span of a call.
-     *
-     * @param parent the span of the client; invalid if the trace begins here
-     * @param startNanos on the scale of {@link System#nanoTime()}
-     */
-    static RecordedSpan ofCall(SpanTrace trace, SpanContext parent, long startNanos) {
-        return new RecordedSpan(trace, parent, SpanKind.SERVER, "", null, startNanos);
     }
 
     @Override

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.tracing;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.TraceContext;
 import java.util.HashMap;
 import java.util.Map;
@@ -58,10 +57,5 @@ record TraceHeaders(boolean parent, boolean state) {
         Map<String, String> headers = new HashMap<>(call.headers());
         headers.remove(TRACESTATE);
         return call.withHeaders(headers);
-    }
-
-    /** The call with a new span below this one, which is not recorded. */
-    Call withUnrecorded(Call call, TraceContext own, @Nullable String tracestate) {
-        return parent || state ? with(call, own.child(HexIds.random64()), tracestate) : call;
     }
 }

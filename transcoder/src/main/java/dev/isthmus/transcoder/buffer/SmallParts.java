@@ -34,7 +34,8 @@ public final class SmallParts {
         return small(part) && !part.isWritable() && memory(part) > LARGE_READ;
     }
 
-    private static int memory(ByteBuf part) {
+    /** The size of the memory that a part keeps from being released, in bytes. */
+    public static int memory(ByteBuf part) {
         int capacity = part.capacity();
         for (ByteBuf of = part.unwrap(); of != null; of = of.unwrap()) {
             capacity = Math.max(capacity, of.capacity());

@@ -72,7 +72,7 @@ public final class JsonWriter {
     }
 
     /** Whether it is written without escapes, one byte per character. */
-    private static boolean isPlain(String value) {
+    public static boolean isPlain(String value) {
         for (int i = 0; i < value.length(); i++) {
             char c = value.charAt(i);
             if (c < ' ' || c > '~' || c == '"' || c == '\\') {

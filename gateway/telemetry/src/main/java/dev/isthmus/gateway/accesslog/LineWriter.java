@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.accesslog;
 
+import dev.isthmus.transcoder.json.JsonWriter;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -214,7 +215,7 @@ final class LineWriter {
         int characters = value.length();
         reserve(characters + 2);
         put('"');
-        if (isPlain(value)) {
+        if (JsonWriter.isPlain(value)) {
             value.getBytes(0, characters, bytes, length);
             length += characters;
         } else {
@@ -224,40 +225,17 @@ final class LineWriter {
         put('"');
     }
 
-    private static boolean isPlain(String value) {
-        for (int i = 0; i < value.length(); i++) {
-            char c = value.charAt(i);
-            if (c < ' ' || c > '~' || c == '"' || c == '\\') {
-                return false;
-            }
-        }
-        return true;
-    }
-
     private void escaped(byte[] utf8) {
         reserve(utf8.length * MAX_ESCAPE);
         for (byte each : utf8) {
             switch (each) {
-                case '"', '\\' -> {
-                    put('\\');
-                    put(each);
-                }
-                case '\n' -> {
-                    put('\\');
-                    put('n');
-                }
-                case '\r' -> {
-                    put('\\');
-                    put('r');
-                }
-                case '\t' -> {
-                    put('\\');
-                    put('t');
-                }
+                case '"', '\\' -> escape(each);
+                case '\n' -> escape('n');
+                case '\r' -> escape('r');
+                case '\t' -> escape('t');
                 default -> {
                     if (each >= 0 && (each < ' ' || each == 0x7f)) {
-                        put('\\');
-                        put('u');
+                        escape('u');
                         put('0');
                         put('0');
                         put(HEX[each >> 4]);
@@ -268,6 +246,11 @@ final class LineWriter {
                 }
             }
         }
+    }
+
+    private void escape(int character) {
+        put('\\');
+        put(character);
     }
 
     private void digits(long value) {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.payloadlog;
 
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.transcoder.buffer.BufferCollector;
+import dev.isthmus.transcoder.buffer.SmallParts;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
@@ -75,21 +76,13 @@ final class PayloadBuffer {
     }
 
     private void keep(ByteBuf part) {
-        boolean copied = pinned(part) > (long) MAX_PINNED * part.readableBytes();
+        boolean copied = SmallParts.memory(part) > (long) MAX_PINNED * part.readableBytes();
         parts.add(
                 copied
                         ? allocator
                                 .buffer(part.readableBytes())
                                 .writeBytes(part, part.readerIndex(), part.readableBytes())
                         : part.retainedSlice());
-    }
-
-    private static long pinned(ByteBuf part) {
-        int capacity = part.capacity();
-        for (ByteBuf of = part.unwrap(); of != null; of = of.unwrap()) {
-            capacity = Math.max(capacity, of.capacity());
-        }
-        return capacity;
     }
 
     private boolean reserve(long bytes) {

@@ -4,7 +4,7 @@ import java.util.Locale;
 
 /**
  * Why a call failed or was refused. This is the only set of causes: its labels are those of the access log, of metrics,
- * of traces and of the response header, and docs/reference/errors.md describes each.
+ * of traces and of the response header, and docs/reference/errors.md describes each. Those of clients come first.
  */
 public enum FailureCause {
     CLIENT_GONE,
@@ -15,11 +15,11 @@ public enum FailureCause {
     TOO_LARGE,
     NOT_FOUND,
     UNSUPPORTED,
-    LOOP,
     UNAUTHENTICATED,
     FORBIDDEN,
     RATE_LIMIT,
     CALLER_LIMIT,
+    LOOP,
     GATEWAY_LIMIT,
     MEMORY,
     ADAPTIVE_LIMIT,
@@ -49,5 +49,10 @@ public enum FailureCause {
     /** The name in lower case, as everything outside has it. */
     public String label() {
         return label;
+    }
+
+    /** Whether the client causes it: such a failure counts against no objective. Of {@link #SERVER} the code tells. */
+    public boolean isClients() {
+        return compareTo(CALLER_LIMIT) <= 0 || this == QUEUE_CALLER_FULL;
     }
 }

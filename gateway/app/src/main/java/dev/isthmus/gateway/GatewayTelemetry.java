@@ -56,6 +56,7 @@ final class GatewayTelemetry implements AutoCloseable {
         tracing.configure(config.tracing(), config.headers().forwarded());
         accessLog.configure(config.accessLog());
         calls.limit(config.metrics().maxSeries());
+        calls.objectives(config.models());
         exports.configure(config.metrics().otlp());
         payloadLog.configure(config.payloadLog());
         configure(config.logging());

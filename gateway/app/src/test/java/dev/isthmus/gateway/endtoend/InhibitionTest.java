@@ -100,6 +100,12 @@ class InhibitionTest {
     }
 
     @Test
+    void errorBudget_thatIsUsedUpFast_isOneAlert() throws IOException {
+        assertThat(notified("IsthmusBudgetBurnsFast", "IsthmusBudgetBurns", "IsthmusBudgetBurnsSlowly"))
+                .containsExactly("IsthmusBudgetBurnsFast");
+    }
+
+    @Test
     void deadServer_amongOthers_isOneAlert() throws IOException {
         assertThat(notified(
                         "IsthmusServerDown",

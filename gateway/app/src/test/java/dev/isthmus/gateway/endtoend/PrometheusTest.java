@@ -36,7 +36,7 @@ class PrometheusTest {
 
     @Test
     void rules_passTheirTests() throws Exception {
-        for (String test : List.of("rules_test.yml", "alerts_test.yml")) {
+        for (String test : List.of("rules_test.yml", "alerts_test.yml", "objectives_test.yml")) {
             assertThat(promtool("test", "rules", RULES.resolve(test).toString()).complaint())
                     .isEmpty();
         }

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** The tables of docs/reference/errors.md have each code with its statuses, and each cause, in the order of the enums. */
@@ -39,5 +40,14 @@ class ErrorsDocumentedTest {
                 .zipSatisfy(
                         Arrays.asList(FailureCause.values()),
                         (row, cause) -> assertThat(row).startsWith("| `" + cause.label() + "` | "));
+    }
+
+    @Test
+    void causesThatCountAgainstNoObjective() throws IOException {
+        String listed = Arrays.stream(FailureCause.values())
+                .filter(FailureCause::isClients)
+                .map(cause -> "`" + cause.label() + "`")
+                .collect(Collectors.joining(", "));
+        assertThat(Files.readString(PAGE)).contains("but those of clients: " + listed + ". `server` counts");
     }
 }

@@ -62,6 +62,7 @@ final class MetricsReference {
                         "isthmus_request",
                         "isthmus_response",
                         "isthmus_model_requests",
+                        "isthmus_objective",
                         "isthmus_rate_limited",
                         "isthmus_memory_refused"));
         sections.put(

@@ -79,7 +79,10 @@ public final class MonitoredGateway implements AutoCloseable {
                   - {requests_per_second: 1000, bytes_per_second: 1GiB}
               named: {upstream: named, model: digits}
               overgrpc: {upstream: grpc, model: digits, batching: {}}
-              overrest: {upstream: rest, model: digits}
+              overrest:
+                upstream: rest
+                model: digits
+                objectives: {availability: 99%%, latency: 95%%, latency_within: 1s}
               flaky: {upstream: partly}
               texts:
                 upstream: odd

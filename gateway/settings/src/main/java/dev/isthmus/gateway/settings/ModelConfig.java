@@ -57,6 +57,7 @@ public record ModelConfig(
         @Doc("Comparison of requests with the model's metadata; default: validate.") @Nullable
         RequestValidation validate,
 
+        @Nullable ObjectivesConfig objectives,
         @Nullable BatchingConfig batching,
 
         @Doc("Responses that are returned to equal requests. By default none are.") @Nullable

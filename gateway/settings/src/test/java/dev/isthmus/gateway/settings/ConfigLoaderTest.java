@@ -411,6 +411,7 @@ class ConfigLoaderTest {
                         Duration.ofSeconds(10),
                         ModelConfig.ReadyPolicy.QUORUM,
                         RequestValidation.STRICT,
+                        new ObjectivesConfig(0.999, 0.95, Duration.ofMillis(250)),
                         new BatchingConfig(16, 500, 2 << 20),
                         new CacheConfig(
                                 Duration.ofSeconds(30),

@@ -42,6 +42,7 @@ final class ConfigSamples {
                 timeout: 10s
                 ready: quorum
                 validate: strict
+                objectives: {availability: 99.9%, latency: 95%, latency_within: 250ms}
                 batching: {max_batch_size: 16, max_queue_delay_microseconds: 500, max_bytes: 2MiB}
                 cache: {ttl: 30s, max_bytes: 32MiB, max_response: 2MiB, max_request: 4MiB, parameters: [tier],
                         headers: [X-Tenant], caller: false, singleflight: false}

@@ -7,6 +7,8 @@ import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.settings.MetricsConfig;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.ObjectivesConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.FailureCause;
 import io.micrometer.core.instrument.Counter;
@@ -20,8 +22,10 @@ import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -48,6 +52,9 @@ public final class CallMetrics implements Layer {
     static final int TIMER_SERIES = BUCKETS.size() + 4;
     /** The route of calls for unknown models, and of those beyond the limit. Its own series have no limit. */
     static final String OTHER = "other";
+    /** What the objectives of a route are about. */
+    private static final Set<OperationKind> INFERENCES = EnumSet.of(
+            OperationKind.INFER, OperationKind.INFER_STREAM, OperationKind.GENERATE, OperationKind.GENERATE_STREAM);
 
     private final MeterRegistry registry;
     private final SeriesBudget budget;
@@ -98,6 +105,15 @@ public final class CallMetrics implements Layer {
     /** How many time series the meters may have from now on; those that exist stay. */
     public void limit(int maxSeries) {
         budget.limit(maxSeries);
+    }
+
+    /** The objectives of the routes with these keys from now on; the counters of a route whose objectives stay go on. */
+    public void objectives(Map<String, ModelConfig> models) {
+        models.forEach((key, model) -> {
+            if (model.objectives() != null || routes.containsKey(key)) {
+                route(key).objectives(model.objectives());
+            }
+        });
     }
 
     /** Number of calls in flight. */
@@ -163,6 +179,10 @@ public final class CallMetrics implements Layer {
         if (call.cause() != null) {
             LabelledCounters.increment(failed, call.cause());
         }
+        ObjectiveMeters objectives = route.objectives;
+        if (objectives != null && INFERENCES.contains(kind)) {
+            objectives.ended(call);
+        }
     }
 
     @SuppressWarnings("EnumOrdinal") // as above
@@ -217,6 +237,7 @@ public final class CallMetrics implements Layer {
         private final String route;
         private final LongAdder inFlight = new LongAdder();
         private final @Nullable Gauge gauge;
+        private volatile @Nullable ObjectiveMeters objectives;
         private final AtomicReferenceArray<@Nullable OperationMeters> meters =
                 new AtomicReferenceArray<>(ClientProtocol.values().length * KINDS);
 
@@ -230,6 +251,16 @@ public final class CallMetrics implements Layer {
                             .tag("model", route)
                             .register(registry)
                     : null;
+        }
+
+        synchronized void objectives(@Nullable ObjectivesConfig wanted) {
+            ObjectiveMeters before = objectives;
+            if (!Objects.equals(wanted, before == null ? null : before.config)) {
+                objectives = wanted == null ? null : new ObjectiveMeters(registry, route, wanted);
+                if (before != null) {
+                    before.close();
+                }
+            }
         }
 
         void began() {
@@ -260,6 +291,7 @@ public final class CallMetrics implements Layer {
         }
 
         synchronized void close() {
+            objectives(null);
             if (gauge != null) {
                 registry.remove(gauge);
                 budget.release(1);

@@ -115,6 +115,7 @@ final class Model {
                 null,
                 null,
                 null,
+                null,
                 true);
     }
 }

@@ -1,50 +1,66 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.catalogue.FleetSurvey;
-import dev.isthmus.gateway.catalogue.FleetSurvey.FleetReport;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
+import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.management.ManageCall;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.pool.Upstreams;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.tls.TlsRegistry;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.ServerMetadata;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.time.Duration;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 
-/** Asks the servers of a configuration what they are, with the clients of a gateway, without serving. */
+/** What a gateway would know of the servers of a configuration soon after its start, without serving. */
 public final class FleetProbe {
     private FleetProbe() {}
 
     /**
-     * Connects to every server. Blocks until all have responded, for at most the timeout and the time that resolving
-     * names takes.
+     * Connects to every server, also to those of InferenceServices. Blocks until all have responded, for at most the
+     * timeout and the time that finding InferenceServices and resolving names takes.
      *
-     * @throws OipException if the local backend's repository cannot be read
+     * @return {@code servers} as the admin address lists them, {@code problems}: what is not there, and where replicas
+     *     disagree, and whether all is {@code good}
      */
-    public static FleetReport of(GatewayConfig config, Duration timeout) throws InterruptedException {
+    public static ObjectNode of(GatewayConfig config, Duration timeout) throws InterruptedException {
         EventLoopGroup loops = EventLoops.start(Transport.best());
-        try {
-            return of(config, timeout, loops);
+        try (ModelDiscovery discovery = new ModelDiscovery(loops, () -> {})) {
+            return of(discovery.merged(config), timeout, loops);
         } finally {
             EventLoops.stop(loops);
         }
     }
 
-    private static FleetReport of(GatewayConfig config, Duration timeout, EventLoopGroup loops)
+    private static ObjectNode of(GatewayConfig config, Duration timeout, EventLoopGroup loops)
             throws InterruptedException {
         MeterRegistry meters = new SimpleMeterRegistry();
-        ByteBufAllocator allocator = ByteBufAllocator.DEFAULT;
         Upstreams.UpstreamResources resources = Upstreams.UpstreamResources.real(
-                loops.next(), allocator, meters, new TlsRegistry(meters), new ConnectionTable(), () -> false);
+                loops.next(),
+                ByteBufAllocator.DEFAULT,
+                meters,
+                new TlsRegistry(meters),
+                new ConnectionTable(),
+                () -> false);
         try (Upstreams upstreams = new Upstreams(config, resources)) {
             String fallback = config.defaultUpstream();
             RoutingTable routes = new RoutingTable(
@@ -56,15 +72,65 @@ public final class FleetProbe {
             resources.checked().configure(routes);
             upstreams.awaitResolution(config);
             upstreams.awaitLocalModels(() -> false);
-            return FleetSurvey.of(
-                            upstreams.all(),
-                            new ModelLocations(routes, config.health().modelReady()),
-                            loops.next(),
-                            allocator,
-                            timeout)
-                    .get();
+            ModelLocations models = new ModelLocations(routes, config.health().modelReady());
+            ServerMetadata self = new ServerMetadata("isthmus", Version.current(), List.of());
+            try (Catalogue catalogue = new Catalogue(
+                    upstreams.all(),
+                    models,
+                    new Catalogue.Settings(self, config.health().serverReady(), Set.of()),
+                    new Catalogue.CatalogueResources(loops.next(), resources.clusterResources(), () -> null),
+                    ManageCall.INDEX,
+                    null)) {
+                catalogue.start();
+                catalogue
+                        .surveyed()
+                        .completeOnTimeout(null, timeout.toNanos(), TimeUnit.NANOSECONDS)
+                        .get();
+                return report(catalogue.membersDocument(true), problems(upstreams, models, catalogue));
+            }
+        } catch (OipException e) {
+            // The repository of the local models cannot be read.
+            return report(JsonNodeFactory.instance.objectNode(), Set.of(e.message()));
         } catch (ExecutionException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    private static ObjectNode report(ObjectNode members, Set<String> problems) {
+        ObjectNode report = members.retain("servers").put("good", problems.isEmpty());
+        problems.forEach(report.putArray("problems")::add);
+        return report;
+    }
+
+    private static Set<String> problems(Upstreams upstreams, ModelLocations models, Catalogue catalogue) {
+        Set<String> problems = new LinkedHashSet<>();
+        for (Upstream upstream : upstreams.all()) {
+            if (catalogue.members(upstream).isEmpty()) {
+                problems.add("upstream '" + upstream.name() + "': none of its names and Services has an address");
+            }
+        }
+        for (ReplicaStatus server : catalogue.members()) {
+            if (!server.ready()) {
+                problems.add(text(server) + " is not ready: " + server.reason());
+            }
+        }
+        Map<String, List<String>> drift = catalogue.driftTexts();
+        for (ModelLocation model : models.configured()) {
+            String name = "model '" + model.requested().name() + "'";
+            for (Target target : model.targets()) {
+                // The reason of a server that is not ready is enough.
+                catalogue.members(target.upstream()).stream()
+                        .filter(server -> server.ready()
+                                && !Boolean.TRUE.equals(server.models().get(target.model())))
+                        .forEach(server -> problems.add(name + " on " + text(server) + ": it is not ready"));
+            }
+            drift.getOrDefault(model.requested().name(), List.of())
+                    .forEach(each -> problems.add(name + ": replicas differ: " + each));
+        }
+        return problems;
+    }
+
+    private static String text(ReplicaStatus server) {
+        return "upstream '" + server.upstream() + "', server " + server.label();
     }
 }

@@ -79,7 +79,8 @@ final class FleetCommands {
                     + (reason == null ? "" : "&reason=" + AdminClient.segment(reason)));
         }
 
-        private static void print(JsonNode document, Console console) {
+        /** @param document lists servers, or says what became of one */
+        static void print(JsonNode document, Console console) {
             if (document.has("state")) {
                 console.out().println(line(document.path("server")) + ": " + line(document.path("state")));
                 return;
@@ -87,7 +88,7 @@ final class FleetCommands {
             TextTable.print(
                     console.out(),
                     "UPSTREAM=upstream, SERVER=server, READY=ready, EJECTED=ejected, MODELS=models, DIALECT=dialect,"
-                            + " REASON=reason",
+                            + " NAME=name, VERSION=version, REASON=reason",
                     objects(document.path("servers"))
                             .map(server -> server.put("models", models(server.path("models")))
                                     .put("dialect", dialect(server))));

@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.cli;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.FleetProbe;
 import dev.isthmus.gateway.Version;
-import dev.isthmus.gateway.catalogue.FleetSurvey.FleetReport;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.ConfigProblem;
@@ -105,20 +105,9 @@ final class ValidateCommand extends Command {
             refused(validation, List.of(validation.problem(e.message())));
             return IsthmusCommand.REFUSED;
         }
-        FleetReport report;
-        try {
-            report = arguments.has(PROBE) ? FleetProbe.of(config, timeout) : null;
-        } catch (OipException e) {
-            if (validation.text() || validation.json()) {
-                console.err().println("isthmus validate: " + e.message());
-            } else {
-                validation.report(List.of(validation.problem(e.message())));
-                console.out().flush();
-            }
-            return NOT_GOOD;
-        }
+        ObjectNode report = arguments.has(PROBE) ? FleetProbe.of(config, timeout) : null;
         print(validation, TimeoutHints.of(config), report);
-        return report == null || report.problems().isEmpty() ? 0 : NOT_GOOD;
+        return report == null || report.path("good").asBoolean() ? 0 : NOT_GOOD;
     }
 
     private static void refused(Validation validation, List<ConfigProblem> problems) {
@@ -135,15 +124,17 @@ final class ValidateCommand extends Command {
         console.out().flush();
     }
 
-    /** @param report of the servers; null if they were not asked */
-    private static void print(Validation validation, List<String> hints, @Nullable FleetReport report) {
+    /** @param report of {@link FleetProbe}; null if the servers were not asked */
+    private static void print(Validation validation, List<String> hints, @Nullable ObjectNode report) {
         Console console = validation.console();
-        List<String> problems = report == null ? List.of() : report.problems();
+        List<String> problems = report == null
+                ? List.of()
+                : report.path("problems").valueStream().map(JsonNode::asText).toList();
         if (validation.json()) {
             ObjectNode document = document(validation, problems.isEmpty());
             hints.forEach(document.putArray("hints")::add);
             if (report != null) {
-                document.setAll(report.document());
+                document.setAll(report);
             }
             console.out().println(document.toPrettyString());
         } else if (validation.text()) {
@@ -152,7 +143,9 @@ final class ValidateCommand extends Command {
             hints.forEach(hint -> console.err().println(validation.name() + ": hint: " + hint));
             console.err().flush();
             if (report != null) {
-                print(report, console);
+                FleetCommands.ServersCommand.print(report, console);
+                problems.forEach(console.err()::println);
+                console.err().flush();
             }
         } else {
             validation.report(problems.stream().map(validation::problem).toList());
@@ -165,22 +158,6 @@ final class ValidateCommand extends Command {
                 .objectNode()
                 .put("file", validation.name())
                 .put("good", good);
-    }
-
-    private static void print(FleetReport report, Console console) {
-        ObjectNode document = report.document();
-        TextTable.print(
-                console.out(),
-                "UPSTREAM=upstream, SERVER=server, READY=ready, NAME=name, VERSION=version, EXTENSIONS=extensions",
-                FleetCommands.objects(document.path("servers")));
-        TextTable.print(
-                console.out(),
-                "MODEL=model, UPSTREAM=upstream, SERVER=server, READY=ready, PLATFORM=platform, VERSIONS=versions",
-                FleetCommands.objects(document.path("models"))
-                        .flatMap(model -> FleetCommands.objects(model.path("servers"))
-                                .map(replica -> replica.set("model", model.path("name")))));
-        report.problems().forEach(console.err()::println);
-        console.err().flush();
     }
 
     /**

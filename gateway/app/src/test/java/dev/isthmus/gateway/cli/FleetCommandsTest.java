@@ -82,11 +82,12 @@ class FleetCommandsTest {
             await().untilAsserted(() -> {
                 assertThat(ask(gateway, "servers")).as(err.toString()).isZero();
                 assertThat(out.toString().lines())
-                        .anyMatch(line -> line.matches("UPSTREAM +SERVER +READY +EJECTED +MODELS +DIALECT +REASON"))
+                        .anyMatch(line -> line.matches(
+                                "UPSTREAM +SERVER +READY +EJECTED +MODELS +DIALECT +NAME +VERSION +REASON"))
                         .anyMatch(
                                 line -> line.matches(
                                         "gone +127.0.0.1:\\d+ +no +no +0/0 +generic .no metadata yet. +upstream 'gone' is not .*"))
-                        .anyMatch(line -> line.matches("local +local +yes +no +1/1 +-"));
+                        .anyMatch(line -> line.matches("local +local +yes +no +1/1 +-.*"));
             });
         }
     }

@@ -72,11 +72,10 @@ class ValidateCommandTest {
                 .isZero();
         assertThat(out.toString().lines())
                 .startsWith(file + ": good")
-                .anyMatch(line -> line.matches("b +" + rest.endpoint().authority()
-                        + " +yes +test +model_repository, statistics, classification"))
-                .anyMatch(line -> line.matches("m +a +" + other.endpoint().authority() + " +yes +p +1"))
-                .anyMatch(line -> line.matches("n +b +" + rest.endpoint().authority() + " +yes +p +1"))
-                .anyMatch(line -> line.matches("digits +local +local +yes +\\w+ +1"));
+                .anyMatch(line -> line.matches(
+                        "b +" + rest.endpoint().authority() + " +yes +no +1/1 +generic \\(.*\\) +test( .*)?"))
+                .anyMatch(line -> line.matches("a +" + other.endpoint().authority() + " +yes +no +1/1 +generic .*"))
+                .anyMatch(line -> line.matches("local +local +yes +no +1/1 +- .*"));
         assertThat(err.toString()).isEmpty();
     }
 

@@ -79,6 +79,7 @@ public final class Catalogue implements AutoCloseable {
     /** Upstreams of the previous configuration that are not in this one. */
     private final Set<Upstream> gone;
 
+    private final CompletableFuture<Void> surveyed = new CompletableFuture<>();
     private @Nullable ScheduledFuture<?> ticks;
 
     /**
@@ -171,6 +172,14 @@ public final class Catalogue implements AutoCloseable {
             indexes.tick();
             models.tick();
             indexes.publish();
+            if (!surveyed.isDone()
+                    && records.allChecked()
+                    && readyModels().size() == locations.configured().size()
+                    && servers.settled()
+                    && models.settled()) {
+                snapshots.take();
+                surveyed.complete(null);
+            }
         } catch (RuntimeException e) {
             // Otherwise the executor would silently cancel the task.
             LOG.atError()
@@ -178,6 +187,11 @@ public final class Catalogue implements AutoCloseable {
                     .setCause(e)
                     .log("internal error in the catalogue; please report it");
         }
+    }
+
+    /** Completes when every server was checked and asked what it is, and every configured model was asked for on each. */
+    public CompletableFuture<Void> surveyed() {
+        return surveyed;
     }
 
     /** The readiness reported to V2 clients: that of the gateway itself and, by the policy, of its servers. */

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.transcoder.message.Wire;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -84,6 +85,7 @@ final class FleetSnapshots {
         ReadinessReport report = ReadinessReport.of(settings.policy(), records.ready(), policyResults);
         return new FleetSnapshot(
                 records.seen(),
+                records.metadata(),
                 report,
                 known,
                 FleetExtensions.of(settings.self(), records.extensions()),
@@ -106,6 +108,7 @@ final class FleetSnapshots {
      * A snapshot of the fleet's state, without model metadata and the index.
      *
      * @param members by server, in their order
+     * @param said what servers say that they are
      * @param server whether the gateway reports itself ready
      * @param models by name, whether each configured model is ready; without models that were not checked on all servers
      * @param metadata the gateway's
@@ -113,6 +116,7 @@ final class FleetSnapshots {
      */
     record FleetSnapshot(
             Map<Upstream, ReplicaStatus> members,
+            Map<Upstream, ServerMetadata> said,
             ReadinessReport server,
             Map<String, Boolean> models,
             ServerMetadata metadata,
@@ -120,6 +124,7 @@ final class FleetSnapshots {
 
         FleetSnapshot {
             members = Collections.unmodifiableMap(new LinkedHashMap<>(members));
+            said = Map.copyOf(said);
             models = Map.copyOf(models);
         }
 
@@ -149,9 +154,14 @@ final class FleetSnapshots {
                         .put(
                                 "models_ready",
                                 Collections.frequency(member.models().values(), true));
+                ServerMetadata metadata = said.get(member.server());
+                if (metadata != null) {
+                    node.put("name", metadata.name()).put("version", metadata.version());
+                }
                 ServerCapabilities capabilities = member.server().capabilities();
                 if (capabilities != null) {
-                    node.put("dialect", capabilities.dialect().name().toLowerCase(Locale.ROOT))
+                    node.put("protocol", member.server().peer().wire() == Wire.REST ? "rest" : "grpc")
+                            .put("dialect", capabilities.dialect().name().toLowerCase(Locale.ROOT))
                             .put("dialect_reason", capabilities.dialectReason());
                 }
                 ArrayNode list = node.putArray("models");

@@ -128,6 +128,11 @@ final class ModelMetadataCache {
         signatures.due().stream().filter(locations::routes).map(locations::of).forEach(this::describeForCalls);
     }
 
+    /** Whether every configured model was asked for on its servers. */
+    boolean settled() {
+        return schedule.settled(polled);
+    }
+
     /** Calls need the metadata of a model: all of its servers are asked, unless that has just failed. */
     private void describeForCalls(ModelLocation model) {
         if (metadata.known(model).filter(LookupResult.Failure.class::isInstance).isEmpty()) {

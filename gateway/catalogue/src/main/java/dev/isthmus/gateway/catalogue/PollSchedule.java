@@ -64,6 +64,12 @@ final class PollSchedule<K> {
         }
     }
 
+    /** Whether each of these polls has had a result, and none is in flight or due. */
+    boolean settled(Collection<K> keys) {
+        long now = nanoTime.getAsLong();
+        return keys.stream().map(polls::get).allMatch(due -> due != null && !due.waiting && now - due.atNanos < 0);
+    }
+
     /** Removes all other polls. */
     void retain(Collection<K> keys) {
         polls.keySet().retainAll(keys);

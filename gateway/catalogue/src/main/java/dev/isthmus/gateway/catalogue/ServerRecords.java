@@ -6,6 +6,7 @@ import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.ServerMetadata;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -115,6 +116,17 @@ final class ServerRecords {
         return byServer.values().stream().allMatch(record -> record.member.checked());
     }
 
+    /** What servers say that they are; without those that have not said it. */
+    Map<Upstream, ServerMetadata> metadata() {
+        Map<Upstream, ServerMetadata> said = new HashMap<>();
+        byServer.forEach((server, record) -> {
+            if (record.metadata != null) {
+                said.put(server, record.metadata);
+            }
+        });
+        return said;
+    }
+
     Map<Upstream, ReplicaStatus> seen() {
         Map<Upstream, ReplicaStatus> seen = new LinkedHashMap<>();
         byServer.forEach((server, record) -> seen.put(server, record.seen()));
@@ -210,6 +222,14 @@ final class ServerRecords {
                 }
             }
             schedule.retain(servers());
+        }
+
+        /** Whether every server that is ready was asked for its metadata. */
+        boolean settled() {
+            return schedule.settled(all().stream()
+                    .filter(record -> record.isReady() || record.inProcess())
+                    .map(ServerRecord::server)
+                    .toList());
         }
 
         /** The health checks report why a server does not respond. */

@@ -47,6 +47,23 @@ class PollScheduleTest {
     }
 
     @Test
+    void polls_settleWhenAllHaveEnded() {
+        Set<String> all = Set.of("a", "b");
+        assertThat(rounds.settled(Set.of())).isTrue();
+        rounds.begin("a");
+        rounds.ended("a");
+        assertThat(rounds.settled(all)).isFalse();
+        rounds.begin("b");
+        assertThat(rounds.settled(all)).isFalse();
+        rounds.pollNow("b");
+        rounds.ended("b");
+        assertThat(rounds.settled(all)).isFalse();
+        rounds.begin("b");
+        rounds.ended("b");
+        assertThat(rounds.settled(all)).isTrue();
+    }
+
+    @Test
     void request_forgotten_isNewAgain() {
         rounds.begin("a");
         rounds.retain(Set.of("b"));

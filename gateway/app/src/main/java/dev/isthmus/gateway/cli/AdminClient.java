@@ -3,6 +3,7 @@ package dev.isthmus.gateway.cli;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.cli.RemoteCommand.RemoteOptions;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.settings.TlsFileException;

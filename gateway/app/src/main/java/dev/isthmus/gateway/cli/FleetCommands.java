@@ -300,21 +300,13 @@ final class FleetCommands {
                     "health",
                     "Says whether a running gateway is ready; exits with 1 if it is not.",
                     "/ready",
-                    (document, console) -> console.out()
-                            .println(
-                                    document.path("ready").asBoolean()
-                                            ? "ready"
-                                            : document.path("error").asText()));
+                    (document, console) ->
+                            console.out().println(document.path("error").asText("ready")));
         }
 
         @Override
         JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
             return admin.ask("/ready");
-        }
-
-        @Override
-        int exitCode(JsonNode document) {
-            return document.path("ready").asBoolean() ? 0 : 1;
         }
     }
 

@@ -1,12 +1,9 @@
 package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.cli.AdminClient.AdminException;
-import dev.isthmus.gateway.cli.TopCommand.FleetRates.FleetSample;
-import dev.isthmus.gateway.console.CallTotals;
+import dev.isthmus.gateway.cli.RemoteCommand.RemoteOptions;
 import dev.isthmus.gateway.settings.Units;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -14,68 +11,33 @@ import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.apache.commons.cli.Option;
 
 /** Shows the traffic of a running gateway, by model and by server. */
-final class TopCommand extends Command {
-    private static final Option ONCE =
-            CommandOptions.flag("once", "Print the rates of one interval and end, as without a terminal.");
+final class TopCommand extends RemoteCommand {
+    private static final String PATH = "/console/rates";
+    private static final Option ONCE = CommandOptions.flag("once", "Print the rates and end, as without a terminal.");
     private static final Option INTERVAL =
-            CommandOptions.valued("interval", "TIME", "Time between two looks at the gateway; default 2s.");
+            CommandOptions.valued("interval", "TIME", "Time between two looks at the gateway; default 5s.");
 
     TopCommand() {
-        super(
-                "top",
-                List.of(),
-                RemoteOptions.with(ONCE, INTERVAL),
-                "Shows the traffic of a running gateway by model and server, until interrupted.",
-                "Only inferences count. FAILED/S: because of a server or the gateway; REJECTED/S: because of the client.");
+        super("top", """
+                Shows the traffic of a running gateway by model and server, until interrupted.
+                Only inferences count. FAILED/S: because of a server or the gateway; REJECTED/S: because of the client.
+                """, PATH, (rates, console) -> lines(rates).forEach(console.out()::println), ONCE, INTERVAL);
     }
 
+    /** On a terminal, ends when the thread is interrupted, or with the process. */
     @Override
-    int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
-        RemoteOptions options = RemoteOptions.of(arguments);
-        Duration interval = arguments.duration(INTERVAL, "2s");
-        try (AdminClient admin = new AdminClient(options)) {
-            FleetSample first = sample(admin);
-            if (console.terminal().getAsBoolean() && !arguments.has(ONCE) && !options.json()) {
-                live(admin, first, interval, options, console);
-                return 0;
-            }
-            Thread.sleep(interval);
-            ObjectNode rates = FleetRates.between(first, sample(admin));
-            if (options.json()) {
-                console.out().println(rates.toPrettyString());
-            } else {
-                lines(rates).forEach(console.out()::println);
-            }
-            console.out().flush();
-            return 0;
-        } catch (AdminException e) {
-            console.err().println("isthmus top: " + e.getMessage());
-            return 1;
+    int run(AdminClient admin, RemoteOptions options, Arguments arguments, Console console) throws Exception {
+        Duration interval = arguments.duration(INTERVAL, "5s");
+        if (!console.terminal().getAsBoolean() || arguments.has(ONCE) || options.json()) {
+            return super.run(admin, options, arguments, console);
         }
-    }
-
-    private static FleetSample sample(AdminClient admin) throws AdminException, InterruptedException {
-        JsonNode servers = admin.get("/servers?models=not_ready");
-        JsonNode models = admin.get("/console/totals");
-        return new FleetSample(System.nanoTime(), models, servers);
-    }
-
-    /** Ends when the thread is interrupted, or with the process. */
-    private static void live(
-            AdminClient admin, FleetSample first, Duration interval, RemoteOptions options, Console console)
-            throws InterruptedException {
-        FleetSample before = first;
+        List<String> shown = lines(admin.get(PATH));
         try (LiveScreen screen = new LiveScreen(console.out())) {
-            List<String> shown = lines(FleetRates.between(first, first));
             while (true) {
                 List<String> frame = new ArrayList<>(
                         List.of(options.admin() + ", every " + Units.written(interval) + "; Ctrl-C ends"));
@@ -83,9 +45,7 @@ final class TopCommand extends Command {
                 screen.show(frame);
                 Thread.sleep(interval);
                 try {
-                    FleetSample now = sample(admin);
-                    shown = lines(FleetRates.between(before, now));
-                    before = now;
+                    shown = lines(admin.get(PATH));
                 } catch (AdminException e) {
                     shown = List.of(String.valueOf(e.getMessage()));
                 }
@@ -93,7 +53,7 @@ final class TopCommand extends Command {
         }
     }
 
-    private static List<String> lines(ObjectNode rates) {
+    private static List<String> lines(JsonNode rates) {
         StringWriter text = new StringWriter();
         PrintWriter out = new PrintWriter(text);
         JsonNode models = rates.path("models");
@@ -142,97 +102,6 @@ final class TopCommand extends Command {
 
     private static String rate(double perSecond) {
         return String.format(Locale.ROOT, "%.1f", perSecond);
-    }
-
-    /** What happened between two samples. Only inferences count. */
-    static final class FleetRates {
-        private static final double MILLIS = 1000;
-
-        private FleetRates() {}
-
-        /**
-         * What a gateway has counted at one moment.
-         *
-         * @param nanos on the scale of {@link System#nanoTime()}
-         * @param models the document {@code /console/totals}
-         * @param servers the document {@code /servers}
-         */
-        record FleetSample(long nanos, JsonNode models, JsonNode servers) {}
-
-        /**
-         * The rates from one sample to the next, of models, the busiest first, and of servers, in the gateway's order.
-         * Counters that fell, as after a restart, count from 0.
-         */
-        static ObjectNode between(FleetSample before, FleetSample after) {
-            double seconds = Math.max(1, after.nanos() - before.nanos()) / (double) TimeUnit.SECONDS.toNanos(1);
-            ObjectNode rates = JsonNodeFactory.instance.objectNode().put("seconds", seconds);
-            List<ObjectNode> models = new ArrayList<>();
-            Map<JsonNode, JsonNode> earlier = byName(before.models().path("models"), "model");
-            for (JsonNode now : after.models().path("models")) {
-                JsonNode then = earlier.get(key(now, "model"));
-                CallTotals calls = CallTotals.of(now).grownSince(then == null ? null : CallTotals.of(then));
-                String name = now.path("model").asText();
-                models.add(model(name, calls, seconds)
-                        .put(
-                                "in_flight",
-                                after.models().path("in_flight").path(name).asDouble()));
-            }
-            models.sort(Comparator.comparing((ObjectNode each) ->
-                            each.path("requests_per_second").asDouble())
-                    .reversed()
-                    .thenComparing(each -> each.path("model").asText()));
-            rates.putArray("models").addAll(models);
-            ArrayNode servers = rates.putArray("servers");
-            earlier = byName(before.servers().path("servers"), "upstream", "server");
-            for (JsonNode now : after.servers().path("servers")) {
-                JsonNode then =
-                        earlier.getOrDefault(key(now, "upstream", "server"), JsonNodeFactory.instance.objectNode());
-                servers.addObject()
-                        .put("upstream", now.path("upstream").asText())
-                        .put("server", now.path("server").asText())
-                        .put("ready", now.path("ready").asBoolean())
-                        .put("ejected", now.path("ejected").asBoolean())
-                        .put("reason", now.path("reason").asText())
-                        .put("requests_per_second", grown(then, now, "calls") / seconds)
-                        .put("failed_per_second", grown(then, now, "failed") / seconds)
-                        .put("errors_per_second", grown(then, now, "server_errors") / seconds)
-                        .put("in_flight", now.path("in_flight").asDouble());
-            }
-            return rates;
-        }
-
-        private static ObjectNode model(String name, CallTotals calls, double seconds) {
-            ObjectNode model = JsonNodeFactory.instance
-                    .objectNode()
-                    .put("model", name)
-                    .put("requests_per_second", calls.calls() / seconds)
-                    .put("failed_per_second", calls.serverErrors() / seconds)
-                    .put("rejected_per_second", calls.clientErrors() / seconds);
-            return calls.answered() == 0
-                    ? model
-                    : model.put("p50_ms", calls.percentile(0.5) * MILLIS)
-                            .put("p99_ms", calls.percentile(0.99) * MILLIS);
-        }
-
-        private static Map<JsonNode, JsonNode> byName(JsonNode list, String... names) {
-            Map<JsonNode, JsonNode> all = new HashMap<>();
-            list.forEach(each -> all.put(key(each, names), each));
-            return all;
-        }
-
-        private static JsonNode key(JsonNode node, String... names) {
-            ArrayNode key = JsonNodeFactory.instance.arrayNode();
-            for (String name : names) {
-                key.add(node.path(name));
-            }
-            return key;
-        }
-
-        private static double grown(JsonNode before, JsonNode after, String counter) {
-            double then = before.path(counter).asDouble();
-            double now = after.path(counter).asDouble();
-            return now < then ? now : now - then;
-        }
     }
 
     /**

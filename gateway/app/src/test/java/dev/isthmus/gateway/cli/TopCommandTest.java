@@ -5,10 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.cli.TopCommand.FleetRates;
-import dev.isthmus.gateway.cli.TopCommand.FleetRates.FleetSample;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.TestConfigs;
 import java.io.PrintWriter;
@@ -167,47 +164,6 @@ class TopCommandTest {
     void intervalThatIsNone_isRefused() {
         Console console = new Console(new PrintWriter(out), new PrintWriter(err));
         assertThat(IsthmusCommand.run(console, "top", "--interval", "soon")).isEqualTo(2);
-        assertThat(err.toString()).contains("--interval: a duration such as 2s is expected, got 'soon'");
-    }
-
-    private static FleetSample sample(long seconds, int calls) {
-        ObjectNode models = JSON.createObjectNode();
-        models.putArray("models").addObject().put("model", "m").put("calls", calls);
-        return new FleetSample(TimeUnit.SECONDS.toNanos(seconds), models, JSON.createObjectNode());
-    }
-
-    private static FleetSample endpoint(long seconds, int all, int errors, int failed) {
-        ObjectNode document = JSON.createObjectNode();
-        document.putArray("servers")
-                .addObject()
-                .put("upstream", "u")
-                .put("server", "e:1")
-                .put("calls", all)
-                .put("server_errors", errors)
-                .put("failed", failed);
-        return new FleetSample(TimeUnit.SECONDS.toNanos(seconds), JSON.createObjectNode(), document);
-    }
-
-    @Test
-    void errorsOfAServer_areCountedApartFromMissingResponses() {
-        JsonNode rates = FleetRates.between(endpoint(1, 10, 0, 0), endpoint(3, 28, 6, 8));
-        JsonNode server = rates.path("servers").path(0);
-        assertThat(server.path("requests_per_second").asDouble()).isEqualTo(9);
-        assertThat(server.path("errors_per_second").asDouble()).isEqualTo(3);
-        assertThat(server.path("failed_per_second").asDouble()).isEqualTo(4);
-    }
-
-    private static double requests(FleetSample before, FleetSample after) {
-        return FleetRates.between(before, after)
-                .path("models")
-                .path(0)
-                .path("requests_per_second")
-                .asDouble();
-    }
-
-    @Test
-    void counterThatFell_countsFromZero() {
-        assertThat(requests(sample(1, 15), sample(3, 25))).isEqualTo(5);
-        assertThat(requests(sample(1, 15), sample(3, 6))).isEqualTo(3);
+        assertThat(err.toString()).contains("--interval: a duration such as 5s is expected, got 'soon'");
     }
 }

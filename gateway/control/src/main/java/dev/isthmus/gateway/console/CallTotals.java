@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.console;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.metrics.CallMetrics;
@@ -253,32 +252,20 @@ public final class CallTotals {
         return timed == 0 ? 0 : timedSeconds / timed;
     }
 
-    /** What a reader needs for rates and latencies; of inferences. */
-    ObjectNode document(String model) {
+    /**
+     * Rates, and latencies in milliseconds where there are any; of inferences.
+     *
+     * @param seconds in which they were counted
+     */
+    ObjectNode rates(double seconds) {
         // Alerts do not count it as a failure.
         long unimplemented = failures.getOrDefault(ErrorCode.UNIMPLEMENTED, 0L);
-        ObjectNode document = JsonNodeFactory.instance.objectNode();
-        Arrays.stream(within).forEach(document.putArray("within")::add);
-        return document.put("model", model)
-                .put("calls", calls)
-                .put("failed", serverErrors - unimplemented)
-                .put("rejected", clientErrors + unimplemented)
-                .put("timed", timed)
-                .put("seconds", timedSeconds)
-                .put("longest", longestSeconds);
-    }
-
-    /** The totals of such a document. */
-    public static CallTotals of(JsonNode document) {
-        CallTotals totals = new CallTotals();
-        totals.calls = document.path("calls").asLong();
-        totals.serverErrors = document.path("failed").asLong();
-        totals.clientErrors = document.path("rejected").asLong();
-        totals.timed = document.path("timed").asLong();
-        totals.timedSeconds = document.path("seconds").asDouble();
-        totals.longestSeconds = document.path("longest").asDouble();
-        Arrays.setAll(totals.within, i -> document.path("within").path(i).asLong());
-        return totals;
+        ObjectNode rates = JsonNodeFactory.instance
+                .objectNode()
+                .put("requests_per_second", calls / seconds)
+                .put("failed_per_second", (serverErrors - unimplemented) / seconds)
+                .put("rejected_per_second", (clientErrors + unimplemented) / seconds);
+        return timed == 0 ? rates : rates.put("p50_ms", percentile(0.5) * 1e3).put("p99_ms", percentile(0.99) * 1e3);
     }
 
     double waitSeconds() {

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.console;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.admin.AdminQuery;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
@@ -10,7 +10,6 @@ import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.IndexEntry;
 import dev.isthmus.gateway.console.ConsolePages.ModelsDocument.FeatureFigures;
-import dev.isthmus.gateway.console.FleetReading.MeterKey;
 import dev.isthmus.gateway.console.SubjectHistory.SubjectKind;
 import dev.isthmus.gateway.console.TrafficHistory.TrafficFigures;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
@@ -83,7 +82,7 @@ public record ConsolePages(
         routes.route("GET", "/console/overview", this::overview)
                 .route("GET", "/console/models", this::models)
                 .route("GET", "/console/traffic", this::traffic)
-                .route("GET", "/console/totals", this::totals);
+                .route("GET", "/console/rates", this::rates);
     }
 
     private boolean hasPeers() {
@@ -118,15 +117,38 @@ public record ConsolePages(
         return charts(history.document(kind, subject, minutes(query)));
     }
 
-    /** What was counted of each model since the start, read now. */
-    private AdminResponse totals(AdminRequest request) {
+    /** The rates of models, the busiest first, and of servers, from the last reading but one to the last. */
+    private AdminResponse rates(AdminRequest request) {
         AdminQuery.of(request);
-        FleetReading now = history.reading();
-        ArrayNode models = JsonNodeFactory.instance.arrayNode();
-        now.models().forEach((model, totals) -> models.add(totals.document(model)));
-        Map<String, Double> active = now.keys(FleetReading.UNDER_WAY)
-                .collect(Collectors.toMap(MeterKey::subject, key -> now.values().getOrDefault(key, 0.0)));
-        return AdminResponse.json(200, Map.of("models", models, "in_flight", active));
+        List<FleetReading> readings = history.lastTwo();
+        FleetReading before = readings.getFirst();
+        FleetReading now = readings.getLast();
+        double seconds = Math.max(1, now.nanos() - before.nanos()) / 1e9;
+        List<ObjectNode> models = now.models().keySet().stream()
+                .sorted(Comparator.comparingLong(
+                                (String model) -> -now.model(model, before).calls())
+                        .thenComparing(model -> model))
+                .map(model -> now.model(model, before)
+                        .rates(seconds)
+                        .put("model", model)
+                        .put("in_flight", now.value(FleetReading.UNDER_WAY, model, "")))
+                .toList();
+        List<ObjectNode> servers = new ArrayList<>();
+        for (ReplicaStatus server : running.get().catalogue().members()) {
+            CallTotals calls = now.server(SubjectKey.of(server), before);
+            servers.add(JsonNodeFactory.instance
+                    .objectNode()
+                    .put("upstream", server.upstream())
+                    .put("server", server.label())
+                    .put("ready", server.ready())
+                    .put("ejected", server.ejected())
+                    .put("reason", server.reason())
+                    .put("requests_per_second", calls.calls() / seconds)
+                    .put("failed_per_second", calls.failed() / seconds)
+                    .put("errors_per_second", calls.serverErrors() / seconds)
+                    .put("in_flight", now.value(FleetReading.SERVER_UNDER_WAY, server.upstream(), server.label())));
+        }
+        return AdminResponse.json(200, Map.of("seconds", seconds, "models", models, "servers", servers));
     }
 
     private AdminResponse models(AdminRequest request) {

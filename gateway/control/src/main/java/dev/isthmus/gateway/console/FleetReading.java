@@ -48,6 +48,7 @@ public record FleetReading(
     static final MeterKey TRY_SECONDS = MeterKey.of("isthmus.upstream.requests");
 
     static final String UNDER_WAY = "isthmus.model.requests.under.way";
+    static final String SERVER_UNDER_WAY = "isthmus.endpoint.under.way";
 
     public static final FleetReading EMPTY = empty(0);
     private static final Set<String> UNARY = Set.of("infer", "generate");
@@ -64,6 +65,7 @@ public record FleetReading(
             Map.entry(RETRIES, List.of("upstream", "reason")),
             Map.entry(CACHE, List.of("model", "result")),
             Map.entry(UNDER_WAY, List.of("model")),
+            Map.entry(SERVER_UNDER_WAY, List.of("upstream", "endpoint")),
             Map.entry(BREAKER, List.of("upstream")),
             Map.entry(CERTIFICATE, List.of("file", "subject")));
 
@@ -233,6 +235,11 @@ public record FleetReading(
         double now = values.getOrDefault(counter, 0.0);
         double then = before.values.getOrDefault(counter, 0.0);
         return (long) (then > now ? now : now - then);
+    }
+
+    /** The value of a gauge; 0 if there is none. */
+    double value(String meter, String subject, String unit) {
+        return values.getOrDefault(new MeterKey(meter, subject, unit, ""), 0.0);
     }
 
     /** Where counters or gauges of this name have a value. */

@@ -55,6 +55,9 @@ public final class TrafficHistory {
     private final Deque<FleetReading> readings = new ArrayDeque<>(MODEL_READINGS);
     private final SubjectHistory subjects = new SubjectHistory();
     private volatile @Nullable FleetReading latest;
+    /** The reading before the latest. */
+    private @Nullable FleetReading before;
+
     private long count;
 
     /**
@@ -109,8 +112,15 @@ public final class TrafficHistory {
         return last == null ? reading() : last;
     }
 
+    /** The last two readings, the older one first; the last one twice if there was none before. */
+    synchronized List<FleetReading> lastTwo() {
+        FleetReading last = latest();
+        return List.of(before == null ? last : before, last);
+    }
+
     /** Keeps a reading. */
     synchronized void add(FleetReading reading) {
+        before = latest;
         latest = reading;
         TrafficSample sample = new TrafficSample(
                 reading.nanos(), clock.millis(), reading.all(), OwnTime.of(reading, config.get()), memory.getAsLong());

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.console;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -86,6 +87,30 @@ class TrafficHistoryTest {
         expect(now().get("server_errors"), 0.1);
         assertThat((List<?>) history.document(15).get("rate")).hasSize(1);
         assertThat(history.document(15).get("memory")).isEqualTo(List.of(42.0));
+    }
+
+    @Test
+    void ratesOfAModel_areThoseBetweenTheLastTwoReadings() {
+        assertThat(history.lastTwo().getFirst().models()).isEmpty();
+        calls("a", "infer", "OK").record(Duration.ofMillis(2));
+        sample(5);
+        assertThat(history.lastTwo().getFirst()).isSameAs(history.lastTwo().getLast());
+        calls("a", "infer", "OK").record(Duration.ofMillis(2));
+        calls("a", "infer", "INVALID_ARGUMENT").record(Duration.ofMillis(2));
+        calls("a", "infer", "UNIMPLEMENTED").record(Duration.ofMillis(2));
+        calls("a", "infer", "UNAVAILABLE").record(Duration.ofMillis(2));
+        sample(5);
+        List<FleetReading> readings = history.lastTwo();
+        ObjectNode rates = readings.getLast().model("a", readings.getFirst()).rates(5);
+        assertThat(rates.path("requests_per_second").asDouble()).isEqualTo(0.8);
+        // As alerts count them.
+        assertThat(rates.path("failed_per_second").asDouble()).isEqualTo(0.2);
+        assertThat(rates.path("rejected_per_second").asDouble()).isEqualTo(0.4);
+        assertThat(rates.path("p50_ms").asDouble()).isBetween(1.0, 2.5);
+        sample(5);
+        readings = history.lastTwo();
+        assertThat(readings.getLast().model("a", readings.getFirst()).rates(5).has("p50_ms"))
+                .isFalse();
     }
 
     @Test

@@ -76,7 +76,7 @@ final class FleetCommands {
             }
             return admin.post("/servers/" + AdminClient.segment(arguments.operand(1)) + "/" + action
                     + (drains ? "?force=" + arguments.has(FORCE) : "")
-                    + (reason == null ? "" : "&reason=" + AdminClient.segment(reason)));
+                    + query("reason", reason));
         }
 
         /** @param document lists servers, or says what became of one */
@@ -254,8 +254,13 @@ final class FleetCommands {
                 : entry.put("after", "not done: " + entry.path("failure").asText());
     }
 
+    /** A further parameter of a query; empty without a value. */
+    static String query(String name, @Nullable String value) {
+        return value == null ? "" : "&" + name + "=" + AdminClient.segment(value);
+    }
+
     /** A text of one line: names of models and servers are those of others. */
-    private static String line(JsonNode text) {
+    static String line(JsonNode text) {
         return text.asText().replaceAll("\\p{Cntrl}", "?");
     }
 
@@ -457,10 +462,6 @@ final class FleetCommands {
             }
             return admin.post(
                     "/logging?level=" + AdminClient.segment(level) + query("logger", logger) + query("for", time));
-        }
-
-        private static String query(String name, @Nullable String value) {
-            return value == null ? "" : "&" + name + "=" + AdminClient.segment(value);
         }
 
         private static void print(JsonNode document, Console console) {

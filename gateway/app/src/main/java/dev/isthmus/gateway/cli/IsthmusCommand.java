@@ -35,6 +35,7 @@ public final class IsthmusCommand {
             new FleetCommands.ServersCommand(),
             FleetCommands.models(),
             new TopCommand(),
+            new TapCommand(),
             new FleetCommands.RampsCommand(),
             FleetCommands.shadows(),
             FleetCommands.drift(),

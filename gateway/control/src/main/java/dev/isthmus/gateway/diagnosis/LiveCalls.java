@@ -9,11 +9,13 @@ import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.diagnosis.LiveCalls.CallView.CallFilter;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import io.netty.channel.EventLoop;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -99,14 +101,21 @@ public final class LiveCalls {
     }
 
     private AdminResponse page(AdminRequest request) {
-        AdminQuery query = AdminQuery.of(request, "view", "after", "model", "server", "outcome", "slower_than_ms");
+        AdminQuery query = AdminQuery.of(
+                request, "view", "after", "model", "server", "caller", "code", "outcome", "slower_than_ms");
         String name = query.text("view", "");
         if (!NAME.matcher(name).matches()) {
             throw AdminQuery.invalid("view", "8 to 40 lower-case letters, digits and hyphens", name);
         }
+        String code = query.text("code", "");
+        if (!CallFilter.isCode(code)) {
+            throw AdminQuery.invalid("code", "5xx, a status, code or cause, as in errors.md,", code);
+        }
         CallFilter filter = new CallFilter(
                 query.text("model", ""),
                 query.text("server", ""),
+                query.text("caller", ""),
+                code,
                 query.oneOf("outcome", "all", "all", "failed").equals("failed"),
                 TimeUnit.MILLISECONDS.toNanos(query.integer("slower_than_ms", 0, MAX_MILLIS, 0)));
         return AdminResponse.json(200, view(name, filter).document(query.integer("after", 0, Integer.MAX_VALUE, 0)));
@@ -284,21 +293,41 @@ public final class LiveCalls {
          *
          * @param model part of a name of the model: as the client, the configuration or the server has it; empty for all
          * @param server part of the upstream's name or the server's address; empty for all
+         * @param caller part of the caller's name; empty for all
+         * @param code a status or its class, a code, or a cause; empty for all
          * @param failed only calls that failed
          * @param slowerNanos only calls that took longer
          */
-        record CallFilter(String model, String server, boolean failed, long slowerNanos) {
+        record CallFilter(String model, String server, String caller, String code, boolean failed, long slowerNanos) {
 
             CallFilter {
                 model = model.toLowerCase(Locale.ROOT);
                 server = server.toLowerCase(Locale.ROOT);
+                caller = caller.toLowerCase(Locale.ROOT);
+            }
+
+            /** Whether a call may end so, or it is empty. */
+            static boolean isCode(String code) {
+                return code.matches("(?i)|ok|[1-5]xx|[1-5][0-9]{2}")
+                        || Stream.concat(Arrays.stream(ErrorCode.values()), Arrays.stream(FailureCause.values()))
+                                .anyMatch(each -> each.name().equalsIgnoreCase(code));
             }
 
             boolean matches(CallContext call) {
                 return (!failed || call.code() != null)
                         && call.totalNanos() >= slowerNanos
                         && (model.isEmpty() || matchesModel(call))
+                        && (code.isEmpty() || matchesCode(call))
+                        && has(call.principal().name(), caller)
                         && (server.isEmpty() || has(call.upstream(), server) || has(call.server(), server));
+            }
+
+            private boolean matchesCode(CallContext call) {
+                ErrorCode ended = call.code();
+                String status = Integer.toString(ended == null ? 200 : ended.httpStatus());
+                String name = ended == null ? "OK" : ended.name();
+                return Stream.of(status, status.charAt(0) + "xx", name, String.valueOf(call.cause()))
+                        .anyMatch(code::equalsIgnoreCase);
             }
 
             private boolean matchesModel(CallContext call) {

@@ -30,9 +30,10 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class LiveCallsTest {
-    private static final CallFilter ALL = new CallFilter("", "", false, 0);
+    private static final CallFilter ALL = new CallFilter("", "", "", "", false, 0);
 
     private final AtomicLong now = new AtomicLong(-5);
     private final LiveCalls live = new LiveCalls(now::get, () -> Instant.EPOCH);
@@ -148,7 +149,7 @@ class LiveCallsTest {
     void otherFilter_replacesTheView() {
         live.view("page-one", ALL);
         live.ended(call("m", 5));
-        CallView view = live.view("page-one", new CallFilter("m", "", false, 0));
+        CallView view = live.view("page-one", new CallFilter("m", "", "", "", false, 0));
         assertThat(live.views()).isEqualTo(1);
         assertThat(calls(view, 0)).isEmpty();
     }
@@ -206,10 +207,38 @@ class LiveCallsTest {
         "'', '', false, 6, false",
     })
     void filter(String model, String server, boolean failed, long millis, boolean kept) {
-        CallView view =
-                live.view("page-one", new CallFilter(model, server, failed, TimeUnit.MILLISECONDS.toNanos(millis)));
+        CallView view = live.view(
+                "page-one", new CallFilter(model, server, "", "", failed, TimeUnit.MILLISECONDS.toNanos(millis)));
         live.ended(call("m", 5));
         assertThat(calls(view, 0)).hasSize(kept ? 1 : 0);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "TEAM, '', true, true",
+        "other, '', false, false",
+        "'', ok, true, false",
+        "'', 2xx, true, false",
+        "'', 200, true, false",
+        "'', 5XX, false, true",
+        "'', 503, false, true",
+        "'', 500, false, false",
+        "'', UNAVAILABLE, false, true",
+        "'', no_server, false, false",
+    })
+    void filterByCallerAndEnd(String caller, String code, boolean good, boolean bad) {
+        assertThat(CallFilter.isCode(code)).isTrue();
+        CallView view = live.view("page-one", new CallFilter("", "", caller, code, false, 0));
+        live.ended(call("m", 5));
+        assertThat(calls(view, 0)).hasSize(good ? 1 : 0);
+        live.ended(failed("m"));
+        assertThat(calls(view, 0)).hasSize((good ? 1 : 0) + (bad ? 1 : 0));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"6xx", "5x", "50", "5030", "unavailable!", "x"})
+    void codeThatNoCallHas_isNone(String code) {
+        assertThat(CallFilter.isCode(code)).isFalse();
     }
 
     @Test

@@ -104,7 +104,7 @@ final class FleetCommands {
     }
 
     /** The dialect, and what it follows from. */
-    private static String dialect(JsonNode server) {
+    static String dialect(JsonNode server) {
         String dialect = server.path("dialect").asText();
         return dialect.isEmpty() ? "-" : dialect + " (" + line(server.path("dialect_reason")) + ")";
     }
@@ -294,7 +294,7 @@ final class FleetCommands {
         }
     }
 
-    private static String place(JsonNode server) {
+    static String place(JsonNode server) {
         return server.path("upstream").asText() + " " + server.path("server").asText();
     }
 

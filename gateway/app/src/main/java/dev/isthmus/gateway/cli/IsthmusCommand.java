@@ -21,6 +21,7 @@ public final class IsthmusCommand {
             new TrainingRun(Duration.ofSeconds(10)),
             new LocalProcessCommand(),
             new ValidateCommand(),
+            new CheckCommand(),
             new ConfigCommands.Explain(),
             new ConfigCommands.Diff(),
             new ConfigCommands.Schema(),

@@ -5,12 +5,14 @@ import org.apache.commons.cli.Option;
 
 /** Runs the gateway until the process is stopped. */
 final class ServeCommand extends Command {
-    private static final Option CONFIG = CommandOptions.valued(
+    /** Of the commands that take a configuration as a gateway does. */
+    static final Option CONFIG = CommandOptions.valued(
             "c",
             "config",
             "FILE",
             "The configuration: a file, or a folder of *.yaml. May be given several times; together they are one "
                     + "configuration. Without it the embedded models are served.");
+
     private static final Option PORT = CommandOptions.valued(
             "p", "port", "N", "Port of the first listener, instead of the configured one; 0 for any that is free.");
     private static final Option HOST =

@@ -84,6 +84,7 @@ class CommandsInAPipeTest {
                 "explain FILE simple -o json",
                 "validate FILE",
                 "validate FILE --probe",
+                "check --config FILE",
                 "diff FILE FILE",
                 "schema",
                 "key alice",

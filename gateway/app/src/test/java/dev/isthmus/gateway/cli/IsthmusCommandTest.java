@@ -145,7 +145,7 @@ class IsthmusCommandTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            sevre                          | one of serve, validate, explain, diff, schema, key, validate-request, infer, replay, health, problems, errors, gateways, servers, models, top, tap, ramps, shadows, drift, cache, call, audit, logging, completion, help, version is expected, got 'sevre' - did you mean 'serve'?; see isthmus help
+            sevre                          | one of serve, validate, check, explain, diff, schema, key, validate-request, infer, replay, health, problems, errors, gateways, servers, models, top, tap, ramps, shadows, drift, cache, call, audit, logging, completion, help, version is expected, got 'sevre' - did you mean 'serve'?; see isthmus help
             serve now                      | isthmus serve: no operand is expected, got now
             infer m -n 0                   | isthmus infer: -n, --count: a number from 1 to 1000000 is expected, got '0'
             serve --port 70000             | -p, --port: a number from 0 to 65535 is expected, got '70000'

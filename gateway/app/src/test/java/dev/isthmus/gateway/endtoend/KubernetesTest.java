@@ -9,6 +9,7 @@ import ch.qos.logback.core.read.ListAppender;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.endtoend.KubernetesCluster.PodState;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -251,6 +252,38 @@ class KubernetesTest {
             cluster.allow(namespace, other);
             awaitPorts(gateway, 9001, 9009);
         }
+    }
+
+    @Test
+    void missingPermission_isSaidByCheck() throws Exception {
+        String other = namespace + "-other";
+        cluster.request("POST", "/api/v1/namespaces", "{'metadata': {'name': '" + other + "'}}");
+        Path config = Files.writeString(folder.resolve("check.yaml"), """
+                kubernetes: {api_server: "%s", ca_file: "%s", token_file: "%s"}
+                upstreams:
+                  fleet: {protocol: grpc, connect_timeout: 1s, endpoints: ["%s", "k8s:%s/spot:grpc"]}
+                default_upstream: fleet
+                """.formatted(
+                        cluster.url(), cluster.ca(), folder.resolve("token"), service(), other));
+        Process check = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        "dev.isthmus.gateway.cli.IsthmusCommand",
+                        "check",
+                        "--config",
+                        config.toString())
+                .redirectErrorStream(true)
+                .start();
+        String out = new String(check.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(check.waitFor()).as(out).isEqualTo(1);
+        for (String verb : List.of("list", "watch")) {
+            String what = verb + " endpointslices.discovery.k8s.io.*";
+            assertThat(out.lines())
+                    .anyMatch(line -> line.matches("kubernetes +namespace " + namespace + " +ok +may " + what))
+                    .anyMatch(line -> line.matches("kubernetes +namespace " + other + " +failed +may not " + what));
+        }
+        assertThat(out.lines()).anyMatch(line -> line.matches("clock +API server +ok +here .* it"));
     }
 
     @Test

@@ -20,7 +20,7 @@ import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /** A real Redis, on a port that it keeps when it is started again. Stores nothing on disk. */
-final class RedisServer implements AutoCloseable {
+public final class RedisServer implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private final Path folder;
@@ -43,7 +43,7 @@ final class RedisServer implements AutoCloseable {
      *
      * @param options as on its command line, after the port
      */
-    static RedisServer start(Path folder, String... options) throws IOException, InterruptedException {
+    public static RedisServer start(Path folder, String... options) throws IOException, InterruptedException {
         return new RedisServer(folder, null, all(List.of("--save", ""), List.of(options)));
     }
 
@@ -157,7 +157,7 @@ final class RedisServer implements AutoCloseable {
         return new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
     }
 
-    int port() {
+    public int port() {
         return port;
     }
 

@@ -14,10 +14,10 @@ import org.slf4j.LoggerFactory;
  *
  * @param subject the name of the certificate's subject, or of the issuer of a revocation list
  */
-record CertificateExpiry(Path file, String subject, Instant from, Instant until) {
+public record CertificateExpiry(Path file, String subject, Instant from, Instant until) {
     private static final Logger LOG = LoggerFactory.getLogger(CertificateExpiry.class);
 
-    static CertificateExpiry of(Path file, X509Certificate certificate) {
+    public static CertificateExpiry of(Path file, X509Certificate certificate) {
         return new CertificateExpiry(
                 file,
                 certificate.getSubjectX500Principal().getName(),
@@ -44,7 +44,8 @@ record CertificateExpiry(Path file, String subject, Instant from, Instant until)
         }
     }
 
-    private @Nullable String problem(Instant now) {
+    /** Why it is not valid at this time; null if it is. */
+    public @Nullable String problem(Instant now) {
         if (now.isAfter(until)) {
             return "has expired on " + until;
         }

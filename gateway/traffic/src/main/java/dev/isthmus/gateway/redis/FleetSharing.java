@@ -3,6 +3,7 @@ package dev.isthmus.gateway.redis;
 import dev.isthmus.gateway.fleet.DrainedServers;
 import dev.isthmus.gateway.limit.RateCounters;
 import dev.isthmus.gateway.limit.RateDecision;
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.ramp.RampState;
 import dev.isthmus.gateway.ramp.RampStateFile;
 import dev.isthmus.gateway.ramp.Ramps;
@@ -17,6 +18,7 @@ import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.HashMap;
@@ -70,6 +72,23 @@ public final class FleetSharing implements AutoCloseable {
                 sharedRamps);
     }
 
+    /**
+     * The clock of a server, which a key could be written to as a gateway does it. Blocks.
+     *
+     * @throws IOException if there is no answer within the limit, or none that is expected
+     */
+    public static Instant clock(SharedConfig config, Duration limit) throws IOException {
+        try (RedisServers servers = new RedisServers(config, refused -> {})) {
+            return get(servers.connect()
+                    .thenCompose(link -> RedisConnection.probe(link, config.prefix())
+                            .thenCompose(written -> link.commands().time()))
+                    .thenApply(time -> Instant.ofEpochSecond(
+                            Long.parseLong(time.get(0)), TimeUnit.MICROSECONDS.toNanos(Long.parseLong(time.get(1)))))
+                    .toCompletableFuture()
+                    .orTimeout(limit.toNanos(), TimeUnit.NANOSECONDS));
+        }
+    }
+
     /** Counters that count the calls of all gateways. */
     private static RateCounters shared(SharedConfig config, TokenStore tokens, RateCounters local) {
         return (limit, perSecond, burstNanos) -> new SharedCounter(
@@ -115,7 +134,7 @@ public final class FleetSharing implements AutoCloseable {
         try {
             return answer.get();
         } catch (ExecutionException e) {
-            throw new IOException(String.valueOf(e.getCause()), e);
+            throw new IOException(FailureReason.of(e), e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("closing");

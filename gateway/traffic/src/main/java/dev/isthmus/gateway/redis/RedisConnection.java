@@ -147,7 +147,7 @@ final class RedisConnection implements AutoCloseable {
             }
             return;
         }
-        within(probe(current), late -> {}).whenComplete((written, failure) -> {
+        within(probe(current, config.prefix()), late -> {}).whenComplete((written, failure) -> {
             if (failure == null) {
                 answer();
             } else {
@@ -167,8 +167,8 @@ final class RedisConnection implements AutoCloseable {
     }
 
     /** Writes to each server: one that answers but stores nothing, such as a replica, is of no use. */
-    private CompletionStage<?> probe(RedisLink to) {
-        return CompletableFuture.allOf(to.keysOnAll(config.prefix() + "probe").stream()
+    static CompletionStage<?> probe(RedisLink to, String prefix) {
+        return CompletableFuture.allOf(to.keysOnAll(prefix + "probe").stream()
                 .map(key -> to.commands().set(key, "", BRIEFLY).toCompletableFuture())
                 .toArray(CompletableFuture<?>[]::new));
     }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.fleet.kubernetes;
 
 import com.fasterxml.jackson.core.JacksonException;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.settings.KubernetesConfig;
@@ -40,6 +41,7 @@ public final class ApiServer implements AutoCloseable {
     private static final int MAX_FILE = 1 << 20;
     private static final int MAX_ERROR = 64 << 10;
     private static final int OK = 200;
+    private static final int CREATED = 201;
     private static final JsonMapper JSON = new JsonMapper();
 
     private final KubernetesConfig config;
@@ -65,19 +67,55 @@ public final class ApiServer implements AutoCloseable {
      * @throws ApiException if the response has another status than 200
      */
     TimedBody get(String path, Duration idle) throws IOException, InterruptedException {
-        HttpRequest request = HttpRequest.newBuilder(URI.create(origin() + path))
-                .timeout(TIMEOUT)
-                .header("authorization", "Bearer " + token())
-                .header("accept", "application/json")
-                .header("user-agent", "isthmus")
-                .build();
-        HttpResponse<TimedBody> response = client().send(request, head -> new TimedBody(idle));
+        HttpResponse<TimedBody> response = client().send(request(path).build(), head -> new TimedBody(idle));
         if (response.statusCode() != OK) {
             try (TimedBody body = response.body()) {
                 throw new ApiException(response.statusCode(), message(body.readNBytes(MAX_ERROR)));
             }
         }
         return response.body();
+    }
+
+    private HttpRequest.Builder request(String path) throws IOException {
+        return HttpRequest.newBuilder(URI.create(origin() + path))
+                .timeout(TIMEOUT)
+                .header("authorization", "Bearer " + token())
+                .header("accept", "application/json")
+                .header("user-agent", "isthmus");
+    }
+
+    /**
+     * The answer to a SelfSubjectAccessReview.
+     *
+     * @param reason in words; may be empty
+     * @param date the header of the response; empty if it has none
+     */
+    public record AccessReview(boolean allowed, String reason, String date) {}
+
+    /**
+     * Asks whether the service account may do something.
+     *
+     * @param verb such as {@code watch}
+     * @throws IOException if there is no answer within the limit, or another one
+     */
+    public AccessReview review(String namespace, String group, String resource, String verb, Duration limit)
+            throws IOException, InterruptedException {
+        Map<String, String> what = Map.of("namespace", namespace, "group", group, "resource", resource, "verb", verb);
+        byte[] review = JSON.writeValueAsBytes(Map.of("spec", Map.of("resourceAttributes", what)));
+        HttpRequest request = request("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+                .header("content-type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofByteArray(review))
+                .build();
+        HttpResponse<byte[]> response =
+                LimitedExchange.send(client(), request, HttpResponse.BodyHandlers.ofByteArray(), MAX_ERROR, limit);
+        if (response.statusCode() != CREATED) {
+            throw new ApiException(response.statusCode(), message(response.body()));
+        }
+        JsonNode status = JSON.readTree(response.body()).path("status");
+        return new AccessReview(
+                status.path("allowed").asBoolean(),
+                status.path("reason").asText(),
+                response.headers().firstValue("date").orElse(""));
     }
 
     private String origin() throws IOException {

@@ -45,6 +45,7 @@ final class FakeApiServer implements AutoCloseable {
         server.setHttpsConfigurator(
                 new HttpsConfigurator(authority.issue("apiserver", "127.0.0.1").server()));
         server.createContext("/apis/discovery.k8s.io/v1/namespaces/ml/endpointslices", this::respond);
+        server.createContext("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", this::respond);
         server.setExecutor(workers);
         server.start();
         token("first");

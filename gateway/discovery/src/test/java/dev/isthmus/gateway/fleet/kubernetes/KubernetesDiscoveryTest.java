@@ -5,16 +5,20 @@ import static dev.isthmus.gateway.fleet.kubernetes.FakeApiServer.list;
 import static dev.isthmus.gateway.fleet.kubernetes.FakeApiServer.slice;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
+import dev.isthmus.gateway.fleet.kubernetes.ApiServer.AccessReview;
 import dev.isthmus.gateway.fleet.kubernetes.ApiServer.TimedBody;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.KubernetesConfig;
 import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
+import java.io.IOException;
+import java.net.http.HttpTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -303,6 +307,28 @@ class KubernetesDiscoveryTest {
             server.nextOpen("");
             Files.write(folder.resolve(name), content);
             awaitFound("10.0.0.1");
+        }
+    }
+
+    private static AccessReview review(ApiServer to, Duration limit) throws Exception {
+        return to.review("ml", "discovery.k8s.io", "endpointslices", "watch", limit);
+    }
+
+    @Test
+    void rights_areAskedFor() throws Exception {
+        try (ApiServer api = new ApiServer(server.access(), Map.of())) {
+            server.next(201, "{\"status\":{\"allowed\":true,\"reason\":\"RBAC\"}}");
+            AccessReview allowed = review(api, PATIENCE);
+            assertThat(allowed.allowed()).isTrue();
+            assertThat(allowed.reason()).isEqualTo("RBAC");
+            assertThat(allowed.date()).endsWith("GMT");
+            server.next(201, "{}");
+            assertThat(review(api, PATIENCE).allowed()).isFalse();
+            server.next(403, "{\"message\":\"no\"}");
+            assertThatThrownBy(() -> review(api, PATIENCE)).hasMessage("the API server responds with 403: no");
+            server.next(201, "<html>");
+            assertThatThrownBy(() -> review(api, PATIENCE)).isInstanceOf(IOException.class);
+            assertThatThrownBy(() -> review(api, Duration.ofMillis(200))).isInstanceOf(HttpTimeoutException.class);
         }
     }
 }

@@ -1,10 +1,12 @@
 package dev.isthmus.gateway.cli;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.stream.Collectors;
-import org.apache.commons.cli.Option;
+import java.util.Objects;
 
-/** Prints a script by which a shell completes the command. */
+/** Prints a script by which a shell completes the command. A test compares the scripts with the commands. */
 final class CompletionCommand extends Command {
 
     CompletionCommand() {
@@ -19,105 +21,18 @@ final class CompletionCommand extends Command {
     }
 
     @Override
-    int run(Arguments arguments, Console console) throws UsageException {
+    int run(Arguments arguments, Console console) throws UsageException, IOException {
         String shell = arguments.operand(0);
-        console.out()
-                .print(
-                        switch (shell) {
-                            case "bash" -> bash();
-                            case "fish" -> fish();
-                            case "zsh" -> "autoload -U +X bashcompinit && bashcompinit\n" + bash();
-                            default -> throw new UsageException("bash, zsh or fish is expected, got '" + shell + "'");
-                        });
+        String before = shell.equals("zsh") ? "autoload -U +X bashcompinit && bashcompinit\n" : "";
+        String file = switch (shell) {
+            case "bash", "zsh" -> "completion.bash";
+            case "fish" -> "completion.fish";
+            default -> throw new UsageException("bash, zsh or fish is expected, got '" + shell + "'");
+        };
+        try (InputStream script = Objects.requireNonNull(CompletionCommand.class.getResourceAsStream(file))) {
+            console.out().print(before + new String(script.readAllBytes(), StandardCharsets.UTF_8));
+        }
         console.out().flush();
         return 0;
-    }
-
-    private static List<Command> commands() {
-        return IsthmusCommand.COMMANDS.stream().filter(each -> !each.hidden()).toList();
-    }
-
-    private static String names() {
-        return commands().stream().map(Command::name).collect(Collectors.joining(" "));
-    }
-
-    /** The values that the operand of a command may have; empty for any. */
-    private static String operands(Command command) {
-        return switch (command.name()) {
-            case "completion" -> "bash zsh fish";
-            case "help" -> names();
-            default -> "";
-        };
-    }
-
-    /** The words of which an option has one; empty if it may have any value. */
-    private static String words(Option option) {
-        String name = option.getArgName();
-        return name == null || !name.contains("|") ? "" : name.replace('|', ' ');
-    }
-
-    private static String bash() {
-        StringBuilder values = new StringBuilder();
-        StringBuilder options = new StringBuilder();
-        for (Command command : commands()) {
-            String name = command.name();
-            for (Option option : command.options()) {
-                String letter = option.getOpt() == null ? "" : "|\"" + name + " -" + option.getOpt() + "\"";
-                choice(values, "\"" + name + " --" + option.getLongOpt() + "\"" + letter, words(option));
-            }
-            choice(values, "\"" + name + " " + name + "\"", operands(command));
-            choice(
-                    options,
-                    name,
-                    Arguments.options(command).stream()
-                            .map(each -> "--" + each.getLongOpt())
-                            .collect(Collectors.joining(" ")));
-        }
-        return """
-                _isthmus() {
-                  local current=${COMP_WORDS[COMP_CWORD]}
-                  if [ "$COMP_CWORD" = 1 ]; then
-                    COMPREPLY=($(compgen -W '%s --help --version' -- "$current"))
-                    return
-                  fi
-                  case "${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD-1]}" in
-                %s  esac
-                  [ ${#COMPREPLY[@]} = 0 ] || return
-                  case ${COMP_WORDS[1]} in
-                %s  esac
-                }
-                complete -o default -F _isthmus isthmus
-                """.formatted(names(), values, options);
-    }
-
-    private static void choice(StringBuilder to, String place, String words) {
-        if (!words.isEmpty()) {
-            to.append("    %s) COMPREPLY=($(compgen -W '%s' -- \"$current\")) ;;\n".formatted(place, words));
-        }
-    }
-
-    private static String fish() {
-        StringBuilder out = new StringBuilder();
-        for (Command command : commands()) {
-            String of = "complete -c isthmus -n '__fish_seen_subcommand_from " + command.name() + "'";
-            out.append("complete -c isthmus -n __fish_use_subcommand -f -a " + command.name() + " -d ")
-                    .append(quoted(command.description().getFirst()) + "\n");
-            for (Option option : Arguments.options(command)) {
-                out.append(of + " -l " + option.getLongOpt() + (option.hasArg() ? " -r" : ""))
-                        .append(values(words(option)) + " -d ")
-                        .append(quoted(String.valueOf(option.getDescription())) + "\n");
-            }
-            String operands = operands(command);
-            out.append(operands.isEmpty() ? "" : of + values(operands) + "\n");
-        }
-        return out.toString();
-    }
-
-    private static String values(String words) {
-        return words.isEmpty() ? "" : " -f -a " + quoted(words);
-    }
-
-    private static String quoted(String text) {
-        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'";
     }
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.cache;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.cache.ResponseCache.CacheDirectives;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

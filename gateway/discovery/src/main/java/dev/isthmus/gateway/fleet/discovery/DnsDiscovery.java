@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.fleet.discovery;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
@@ -12,7 +14,6 @@ import dev.isthmus.gateway.settings.ServerAddress;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
@@ -42,6 +43,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -111,7 +113,7 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
      * Resolves a name periodically. If a look-up fails, the previous result stays. Runs on one event loop; closed on any
      * thread.
      */
-    static final class DnsWatcher implements Registration, NameLookup.LookupHandler {
+    static final class DnsWatcher implements Registration {
         private static final Logger LOG = LoggerFactory.getLogger(DnsWatcher.class);
         private static final long MIN_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
         private static final int MAX_DOUBLINGS = 10;
@@ -167,12 +169,20 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
 
         private void lookUp() {
             if (!closed) {
-                lookup.start(this);
+                lookup.start().whenComplete((found, failure) -> {
+                    if (failure == null) {
+                        found(found, lookup.timeToLive().seconds());
+                    } else {
+                        failed(
+                                failure instanceof CompletionException wrapped
+                                        ? requireNonNull(wrapped.getCause())
+                                        : failure);
+                    }
+                });
             }
         }
 
-        @Override
-        public void found(List<DiscoveredServer> found, long seconds) {
+        private void found(List<DiscoveredServer> found, long seconds) {
             failuresInARow = 0;
             successes.increment();
             servers = found.size();
@@ -182,8 +192,7 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
             reschedule(bounded(seconds));
         }
 
-        @Override
-        public void failed(Throwable cause) {
+        private void failed(Throwable cause) {
             if (closed) {
                 return;
             }
@@ -222,51 +231,41 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
         /** More than an upstream may have: it says so. A service may have as many targets as fit into a response. */
         private static final int MAX_SERVERS = 4096;
 
-        /** Receives the result of a look-up. */
-        interface LookupHandler {
-            /**
-             * Receives the servers that the name resolves to.
-             *
-             * @param seconds time to live; {@link Long#MAX_VALUE} if unknown
-             */
-            void found(List<DiscoveredServer> servers, long seconds);
-
-            void failed(Throwable cause);
-        }
-
         void close() {
             resolver.close();
         }
 
-        void start(LookupHandler outcome) {
+        /** The servers that the name resolves to, when it has been. */
+        CompletableFuture<List<DiscoveredServer>> start() {
             timeToLive.reset();
-            switch (name) {
-                case ServerAddress.HostAddress at ->
-                    host(at.endpoint(), at.endpoint().authority(), new AddressCollector(1, outcome));
-                case ServerAddress.SrvAddress service -> service(service.name(), outcome);
+            return switch (name) {
+                case ServerAddress.HostAddress at -> host(at.endpoint());
+                case ServerAddress.SrvAddress service -> service(service.name());
                 case ServerAddress.KubernetesService service ->
                     throw new IllegalStateException("'" + service + "' is not a name in DNS");
-            }
+            };
         }
 
-        private void host(Endpoint endpoint, String authority, AddressCollector collector) {
-            resolver.resolveAll(endpoint.host()).addListener((Future<List<InetAddress>> future) -> {
-                if (future.isSuccess()) {
-                    oneFamily(
-                            addresses(endpoint.host(), future.getNow()),
-                            endpoint.port(),
-                            used -> collector.found(servers(used, endpoint.port(), authority)));
+        private CompletableFuture<List<DiscoveredServer>> host(Endpoint endpoint) {
+            return completable(resolver.resolveAll(endpoint.host()))
+                    .thenCompose(found -> oneFamily(addresses(endpoint.host(), found), endpoint.port()))
+                    .thenApply(used -> used.stream()
+                            .limit(MAX_SERVERS)
+                            .map(each -> new DiscoveredServer(
+                                    new Endpoint(NetUtil.toAddressString(each), endpoint.port()), endpoint.authority()))
+                            .toList());
+        }
+
+        private static <T> CompletableFuture<T> completable(Future<T> future) {
+            CompletableFuture<T> completable = new CompletableFuture<>();
+            future.addListener((Future<T> done) -> {
+                if (done.isSuccess()) {
+                    completable.complete(done.getNow());
                 } else {
-                    collector.failed(future.cause());
+                    completable.completeExceptionally(done.cause());
                 }
             });
-        }
-
-        private static List<DiscoveredServer> servers(List<InetAddress> addresses, int port, String authority) {
-            return addresses.stream()
-                    .map(address ->
-                            new DiscoveredServer(new Endpoint(NetUtil.toAddressString(address), port), authority))
-                    .toList();
+            return completable;
         }
 
         /** Servers may listen on either loopback address, whatever the hosts file says (RFC 6761, 6.3). */
@@ -278,95 +277,61 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
          * A host with addresses of both families is one server with two addresses. The IPv4 ones are used, unless only the
          * other ones can be connected to: a server may listen on the localhost of one family only.
          */
-        private void oneFamily(List<InetAddress> addresses, int port, Consumer<List<InetAddress>> use) {
+        private CompletableFuture<List<InetAddress>> oneFamily(List<InetAddress> addresses, int port) {
             List<InetAddress> ipv4 =
                     addresses.stream().filter(Inet4Address.class::isInstance).toList();
             List<InetAddress> ipv6 =
                     addresses.stream().filter(Inet6Address.class::isInstance).toList();
-            if (ipv4.isEmpty() || ipv6.isEmpty()) {
-                use.accept(addresses);
-            } else {
-                connect(
-                        ipv4.getFirst(),
-                        port,
-                        () -> use.accept(ipv4),
-                        () -> connect(ipv6.getFirst(), port, () -> use.accept(ipv6), () -> use.accept(ipv4)));
-            }
+            return ipv4.isEmpty() || ipv6.isEmpty()
+                    ? CompletableFuture.completedFuture(addresses)
+                    : connects(ipv4.getFirst(), port)
+                            .thenCompose(listens -> listens
+                                    ? CompletableFuture.completedFuture(ipv4)
+                                    : connects(ipv6.getFirst(), port).thenApply(other -> other ? ipv6 : ipv4));
         }
 
-        private void connect(InetAddress address, int port, Runnable listens, Runnable fails) {
+        private CompletableFuture<Boolean> connects(InetAddress address, int port) {
+            CompletableFuture<Boolean> connects = new CompletableFuture<>();
             Bootstrap once = connector.clone().handler(new ChannelInboundHandlerAdapter());
             once.connect(address, port).addListener((ChannelFuture future) -> {
-                if (future.isSuccess()) {
-                    future.addListener(ChannelFutureListener.CLOSE);
-                    listens.run();
-                } else {
-                    fails.run();
-                }
+                future.channel().close();
+                connects.complete(future.isSuccess());
             });
+            return connects;
         }
 
-        private void service(String service, LookupHandler outcome) {
-            resolver.resolveAll(new Relative(service)).addListener((Future<List<DnsRecord>> future) -> {
-                if (future.isSuccess()) {
-                    targets(future.getNow(), outcome);
-                } else {
-                    outcome.failed(future.cause());
-                }
-            });
+        private CompletableFuture<List<DiscoveredServer>> service(String service) {
+            return completable(resolver.resolveAll(new Relative(service)))
+                    .thenApply(this::targets)
+                    .thenCompose(this::servers);
         }
 
-        /** Reads the SRV records and resolves their targets. Releases the records. */
-        private void targets(List<DnsRecord> records, LookupHandler outcome) {
-            List<ServiceRecord> targets;
+        /** Reads the SRV records, and releases them. */
+        private List<ServiceRecord> targets(List<DnsRecord> records) {
             try {
                 records.forEach(record -> timeToLive.seen(record.timeToLive()));
-                targets = ServiceRecord.first(records);
-            } catch (RuntimeException e) {
-                outcome.failed(e);
-                return;
+                return ServiceRecord.first(records);
             } finally {
                 records.forEach(ReferenceCountUtil::release);
             }
-            if (targets.isEmpty()) {
-                outcome.failed(new UnknownHostException("no SRV record"));
-                return;
-            }
-            AddressCollector collector = new AddressCollector(targets.size(), outcome);
-            for (ServiceRecord target : targets) {
-                Endpoint endpoint = new Endpoint(target.target(), target.port());
-                host(endpoint, endpoint.authority(), collector);
-            }
         }
 
-        /** Collects the addresses of several hosts; hosts that cannot be resolved are left out unless all of them fail. */
-        private final class AddressCollector {
-            private final LookupHandler outcome;
-            private final List<DiscoveredServer> servers = new ArrayList<>();
-            private int missing;
-
-            AddressCollector(int hosts, LookupHandler outcome) {
-                this.missing = hosts;
-                this.outcome = outcome;
+        /** The addresses of the targets; those that cannot be resolved are left out unless all of them fail. */
+        private CompletableFuture<List<DiscoveredServer>> servers(List<ServiceRecord> targets) {
+            if (targets.isEmpty()) {
+                return CompletableFuture.failedFuture(new UnknownHostException("no SRV record"));
             }
-
-            void found(List<DiscoveredServer> some) {
-                servers.addAll(some.subList(0, Math.min(some.size(), MAX_SERVERS - servers.size())));
-                if (--missing == 0) {
-                    outcome.found(servers, timeToLive.seconds());
-                }
-            }
-
-            void failed(Throwable cause) {
-                if (--missing > 0) {
-                    return;
-                }
-                if (servers.isEmpty()) {
-                    outcome.failed(cause);
-                } else {
-                    outcome.found(servers, timeToLive.seconds());
-                }
-            }
+            List<CompletableFuture<List<DiscoveredServer>>> each = targets.stream()
+                    .map(target -> host(new Endpoint(target.target(), target.port())))
+                    .toList();
+            CompletableFuture<Void> all = CompletableFuture.allOf(each.toArray(CompletableFuture<?>[]::new));
+            return all.handle((done, failure) -> each.stream()
+                            .filter(one -> !one.isCompletedExceptionally())
+                            .flatMap(one -> one.join().stream())
+                            .limit(MAX_SERVERS)
+                            .toList())
+                    .thenCompose(found ->
+                            found.isEmpty() ? all.thenApply(none -> found) : CompletableFuture.completedFuture(found));
         }
 
         /** A question whose name has no trailing dot, so that search domains apply, as they do for hosts. */

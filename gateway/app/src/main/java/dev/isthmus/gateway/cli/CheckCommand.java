@@ -176,10 +176,11 @@ final class CheckCommand extends Command {
         }
 
         /** Whether the account may watch what the gateway watches. */
-        private void kubernetes(GatewayConfig config) throws InterruptedException {
+        private void kubernetes(GatewayConfig config) {
             Set<List<String>> watched = new LinkedHashSet<>();
             for (KServeConfig each : config.discover().kserve()) {
                 watched.add(List.of(each.namespace(), "serving.kserve.io", "inferenceservices"));
+                watched.add(List.of(each.namespace(), "serving.kserve.io", "servingruntimes"));
                 watched.add(List.of(each.namespace(), "discovery.k8s.io", "endpointslices"));
             }
             for (UpstreamConfig upstream : config.upstreams().values()) {
@@ -190,7 +191,8 @@ final class CheckCommand extends Command {
                 }
             }
             String date = "";
-            try (ApiServer server = new ApiServer(config.kubernetes(), System.getenv())) {
+            try {
+                ApiServer server = new ApiServer(config.kubernetes(), System.getenv());
                 for (List<String> each : watched) {
                     for (String verb : List.of("list", "watch")) {
                         AccessReview review = server.review(each.get(0), each.get(1), each.get(2), verb, timeout);

@@ -147,7 +147,7 @@ class CheckCommandTest {
                 """.formatted(TestConfigs.unusedEndpoint().authority(), authority.ca()), "-o", "json"))
                 .isEqualTo(1);
         JsonNode document = JSON.readTree(out.toString());
-        assertThat(details(document, "kubernetes", "failed")).contains("connection");
+        assertThat(details(document, "kubernetes", "failed")).contains("refused");
         assertThat(details(document, "certificate", "ok")).contains("days left");
     }
 

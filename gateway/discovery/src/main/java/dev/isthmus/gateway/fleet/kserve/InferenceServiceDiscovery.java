@@ -135,12 +135,10 @@ public final class InferenceServiceDiscovery implements AutoCloseable {
     /** The services of one namespace that a selector matches. */
     private final class NamespaceWatch implements ResourceListener<InferenceService>, AutoCloseable {
         private final CompletableFuture<Void> first = new CompletableFuture<>();
-        private final ApiServer server;
         private final ResourceWatch<InferenceService> watch;
         private volatile List<InferenceService> services = List.of();
 
         NamespaceWatch(WatchKey key) {
-            server = new ApiServer(key.access(), environment);
             watch = new ResourceWatch<>(
                     new WatchedResources<>(
                             "Namespace '" + key.namespace() + "' with InferenceServices",
@@ -149,7 +147,7 @@ public final class InferenceServiceDiscovery implements AutoCloseable {
                                     + "/inferenceservices?labelSelector="
                                     + URLEncoder.encode(key.selector(), StandardCharsets.UTF_8),
                             InferenceService::of),
-                    server,
+                    new ApiServer(key.access(), environment),
                     this,
                     random);
             watch.start();
@@ -174,7 +172,6 @@ public final class InferenceServiceDiscovery implements AutoCloseable {
         @Override
         public void close() {
             watch.close();
-            server.close();
         }
     }
 

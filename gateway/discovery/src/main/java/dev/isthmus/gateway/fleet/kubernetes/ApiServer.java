@@ -3,19 +3,16 @@ package dev.isthmus.gateway.fleet.kubernetes;
 import com.fasterxml.jackson.core.JacksonException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.settings.KubernetesConfig;
 import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.gateway.settings.TlsFiles;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.HttpURLConnection;
+import java.net.SocketTimeoutException;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodySubscriber;
-import java.net.http.HttpTimeoutException;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,34 +21,28 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Flow;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
+import javax.net.ssl.HttpsURLConnection;
+import javax.net.ssl.SSLSocketFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Requests to the API server with the token of a service account. Token and certificates are read again for each
  * request, since both are renewed. Thread-safe; blocks.
  */
-public final class ApiServer implements AutoCloseable {
+public final class ApiServer {
     private static final Duration TIMEOUT = Duration.ofSeconds(15);
     private static final int MAX_FILE = 1 << 20;
     private static final int MAX_ERROR = 64 << 10;
-    private static final int OK = 200;
-    private static final int CREATED = 201;
     private static final JsonMapper JSON = new JsonMapper();
 
     private final KubernetesConfig config;
     private final Map<String, String> environment;
 
     /** Guarded by this. */
-    private @Nullable TrustedClient current;
+    private @Nullable TrustedIssuers trusted;
 
-    /** A client and the issuers' certificates that it trusts. */
-    private record TrustedClient(HttpClient http, List<X509Certificate> issuers) {}
+    /** Certificates, and what makes connections to servers with certificates of theirs. */
+    private record TrustedIssuers(List<X509Certificate> certificates, SSLSocketFactory connections) {}
 
     /** @param environment of the process */
     public ApiServer(KubernetesConfig config, Map<String, String> environment) {
@@ -66,22 +57,35 @@ public final class ApiServer implements AutoCloseable {
      * @return to be closed
      * @throws ApiException if the response has another status than 200
      */
-    TimedBody get(String path, Duration idle) throws IOException, InterruptedException {
-        HttpResponse<TimedBody> response = client().send(request(path).build(), head -> new TimedBody(idle));
-        if (response.statusCode() != OK) {
-            try (TimedBody body = response.body()) {
-                throw new ApiException(response.statusCode(), message(body.readNBytes(MAX_ERROR)));
-            }
-        }
-        return response.body();
+    ObjectStream get(String path, Duration idle) throws IOException {
+        HttpsURLConnection request = request(path, TIMEOUT);
+        requireStatus(request, HttpURLConnection.HTTP_OK);
+        request.setReadTimeout(Math.toIntExact(idle.toMillis()));
+        return new ObjectStream(request);
     }
 
-    private HttpRequest.Builder request(String path) throws IOException {
-        return HttpRequest.newBuilder(URI.create(origin() + path))
-                .timeout(TIMEOUT)
-                .header("authorization", "Bearer " + token())
-                .header("accept", "application/json")
-                .header("user-agent", "isthmus");
+    /** @param limit for the connection, and for each read */
+    private HttpsURLConnection request(String path, Duration limit) throws IOException {
+        HttpsURLConnection request =
+                (HttpsURLConnection) URI.create(origin() + path).toURL().openConnection();
+        request.setSSLSocketFactory(connections());
+        request.setInstanceFollowRedirects(false);
+        request.setConnectTimeout(Math.toIntExact(limit.toMillis()));
+        request.setReadTimeout(Math.toIntExact(limit.toMillis()));
+        request.setRequestProperty("authorization", "Bearer " + token());
+        request.setRequestProperty("accept", "application/json");
+        request.setRequestProperty("user-agent", "isthmus");
+        return request;
+    }
+
+    private static void requireStatus(HttpsURLConnection request, int expected) throws IOException {
+        int status = request.getResponseCode();
+        if (status != expected) {
+            try (InputStream body =
+                    Objects.requireNonNullElse(request.getErrorStream(), InputStream.nullInputStream())) {
+                throw new ApiException(status, message(body.readNBytes(MAX_ERROR)));
+            }
+        }
     }
 
     /**
@@ -96,26 +100,26 @@ public final class ApiServer implements AutoCloseable {
      * Asks whether the service account may do something.
      *
      * @param verb such as {@code watch}
+     * @param limit for the connection, and for each read
      * @throws IOException if there is no answer within the limit, or another one
      */
     public AccessReview review(String namespace, String group, String resource, String verb, Duration limit)
-            throws IOException, InterruptedException {
+            throws IOException {
         Map<String, String> what = Map.of("namespace", namespace, "group", group, "resource", resource, "verb", verb);
-        byte[] review = JSON.writeValueAsBytes(Map.of("spec", Map.of("resourceAttributes", what)));
-        HttpRequest request = request("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
-                .header("content-type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofByteArray(review))
-                .build();
-        HttpResponse<byte[]> response =
-                LimitedExchange.send(client(), request, HttpResponse.BodyHandlers.ofByteArray(), MAX_ERROR, limit);
-        if (response.statusCode() != CREATED) {
-            throw new ApiException(response.statusCode(), message(response.body()));
+        HttpsURLConnection request = request("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", limit);
+        request.setDoOutput(true);
+        request.setRequestProperty("content-type", "application/json");
+        try (OutputStream body = request.getOutputStream()) {
+            body.write(JSON.writeValueAsBytes(Map.of("spec", Map.of("resourceAttributes", what))));
         }
-        JsonNode status = JSON.readTree(response.body()).path("status");
-        return new AccessReview(
-                status.path("allowed").asBoolean(),
-                status.path("reason").asText(),
-                response.headers().firstValue("date").orElse(""));
+        requireStatus(request, HttpURLConnection.HTTP_CREATED);
+        try (InputStream body = request.getInputStream()) {
+            JsonNode status = JSON.readTree(body.readNBytes(MAX_ERROR)).path("status");
+            return new AccessReview(
+                    status.path("allowed").asBoolean(),
+                    status.path("reason").asText(),
+                    Objects.requireNonNullElse(request.getHeaderField("date"), ""));
+        }
     }
 
     private String origin() throws IOException {
@@ -149,21 +153,18 @@ public final class ApiServer implements AutoCloseable {
         }
     }
 
-    /** HTTP/1.1: a connection that the network has lost is not used again for another request. */
-    private synchronized HttpClient client() throws IOException {
-        List<X509Certificate> issuers;
+    private synchronized SSLSocketFactory connections() throws IOException {
+        List<X509Certificate> certificates;
         try {
-            issuers = TlsFiles.certificates(config.caFile());
+            certificates = TlsFiles.certificates(config.caFile());
         } catch (TlsFileException e) {
             throw new IOException("kubernetes: ca_file: " + e.getMessage(), e);
         }
-        if (current == null || !current.issuers().equals(issuers)) {
-            HttpClient http =
-                    LimitedExchange.client(TlsFiles.trusting(issuers), TIMEOUT).build();
-            close();
-            current = new TrustedClient(http, issuers);
+        if (trusted == null || !trusted.certificates().equals(certificates)) {
+            trusted = new TrustedIssuers(
+                    certificates, TlsFiles.trusting(certificates).getSocketFactory());
         }
-        return current.http();
+        return trusted.connections();
     }
 
     /** The message of a {@code Status}. */
@@ -174,15 +175,6 @@ public final class ApiServer implements AutoCloseable {
             return "";
         } catch (IOException e) {
             throw new IllegalStateException("reading an array", e);
-        }
-    }
-
-    /** Requests in progress end by themselves. */
-    @Override
-    public synchronized void close() {
-        if (current != null) {
-            current.http().shutdown();
-            current = null;
         }
     }
 
@@ -213,59 +205,18 @@ public final class ApiServer implements AutoCloseable {
         }
     }
 
-    /**
-     * The body of a response as a stream whose reads end after a time without data, or after a number of bytes: the JDK's
-     * HTTP client limits only the time until the head. At most one part is received ahead. Read by one thread; closing it
-     * closes the connection.
-     */
-    static final class TimedBody extends InputStream implements BodySubscriber<TimedBody> {
-        /** What the client reports: a part, or the end if there is no part. */
-        private record Received(
-                List<ByteBuffer> part, @Nullable Throwable failure, boolean last) {}
-
+    /** The body of a response, which ends a read after a number of bytes. Read by one thread. */
+    static final class ObjectStream extends FilterInputStream {
         /** Several times what etcd stores of one object. */
         static final int MAX_OBJECT = 4 << 20;
 
-        private final long idleNanos;
-        private final BlockingQueue<Received> queue = new LinkedBlockingQueue<>();
-        private final CompletableFuture<Flow.Subscription> subscription = new CompletableFuture<>();
-        private List<ByteBuffer> current = List.of();
-        private PausedReader pause = new PausedReader(0, () -> {});
-        private long allowed = MAX_OBJECT;
-        private boolean ended;
+        private final HttpURLConnection connection;
+        private Runnable pause = () -> {};
+        private int allowed = MAX_OBJECT;
 
-        /** What the reader does when nothing has arrived for a time. */
-        private record PausedReader(long nanos, Runnable task) {}
-
-        /** @param idle the longest time without data */
-        TimedBody(Duration idle) {
-            idleNanos = idle.toNanos();
-        }
-
-        @Override
-        public CompletionStage<TimedBody> getBody() {
-            return CompletableFuture.completedFuture(this);
-        }
-
-        @Override
-        public void onSubscribe(Flow.Subscription source) {
-            subscription.complete(source);
-            source.request(1);
-        }
-
-        @Override
-        public void onNext(List<ByteBuffer> part) {
-            queue.add(new Received(part, null, false));
-        }
-
-        @Override
-        public void onError(Throwable failure) {
-            queue.add(new Received(List.of(), failure, true));
-        }
-
-        @Override
-        public void onComplete() {
-            queue.add(new Received(List.of(), null, true));
+        ObjectStream(HttpURLConnection connection) throws IOException {
+            super(connection.getInputStream());
+            this.connection = connection;
         }
 
         /** Another {@link #MAX_OBJECT} bytes may be read from here on, and no more. */
@@ -273,71 +224,34 @@ public final class ApiServer implements AutoCloseable {
             allowed = MAX_OBJECT;
         }
 
-        /** Has the reading thread run a task when nothing has arrived for a time. */
-        void onPause(Duration after, Runnable task) {
-            pause = new PausedReader(after.toNanos(), task);
-        }
-
-        @Override
-        public int read() throws IOException {
-            byte[] one = new byte[1];
-            return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+        /** Has the reading thread run a task before it waits for more. */
+        void onPause(Runnable task) {
+            pause = task;
         }
 
         @Override
         public int read(byte[] to, int offset, int length) throws IOException {
-            Objects.checkFromIndexSize(offset, length, to.length);
-            while (!ended) {
-                for (ByteBuffer buffer : current) {
-                    if (buffer.hasRemaining()) {
-                        return read(buffer, to, offset, length);
-                    }
-                }
-                next();
-            }
-            return -1;
-        }
-
-        private int read(ByteBuffer from, byte[] to, int offset, int length) throws IOException {
             if (allowed == 0 && length > 0) {
                 throw new IOException("the API server sends an object of more than " + MAX_OBJECT + " bytes");
             }
-            int count = (int) Math.min(Math.min(length, from.remaining()), allowed);
-            from.get(to, offset, count);
-            allowed -= count;
-            return count;
-        }
-
-        private void next() throws IOException {
-            Received received;
+            if (in.available() == 0) {
+                pause.run();
+            }
             try {
-                received = queue.poll(pause.nanos(), TimeUnit.NANOSECONDS);
-                if (received == null) {
-                    pause.task().run();
-                    received = queue.poll(idleNanos, TimeUnit.NANOSECONDS);
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IOException("interrupted while reading", e);
-            }
-            if (received == null) {
-                throw new HttpTimeoutException(
-                        "the API server has sent nothing for " + TimeUnit.NANOSECONDS.toSeconds(idleNanos) + " s");
-            }
-            if (received.failure() != null) {
-                throw new IOException("the connection to the API server has ended", received.failure());
-            }
-            ended = received.last();
-            current = received.part();
-            if (!ended) {
-                subscription.join().request(1);
+                int count = in.read(to, offset, Math.min(length, allowed));
+                allowed -= Math.max(0, count);
+                return count;
+            } catch (SocketTimeoutException silent) {
+                throw silent;
+            } catch (IOException ended) {
+                throw new IOException("the connection to the API server has ended", ended);
             }
         }
 
+        /** With the connection: a body may have no end. */
         @Override
         public void close() {
-            ended = true;
-            subscription.thenAccept(Flow.Subscription::cancel);
+            connection.disconnect();
         }
     }
 }

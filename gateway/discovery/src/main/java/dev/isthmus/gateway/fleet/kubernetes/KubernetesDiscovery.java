@@ -28,7 +28,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,10 +40,9 @@ public final class KubernetesDiscovery {
     private final RandomGenerator random;
 
     /** Guarded by this. */
-    private final Map<KubernetesConfig, WatchedCluster> clusters = new HashMap<>();
+    private final Map<WatchKey, SharedWatch> watches = new HashMap<>();
 
-    /** The watches with one access, by namespace and name. */
-    private record WatchedCluster(ApiServer server, Map<String, SharedWatch> watches) {}
+    private record WatchKey(KubernetesConfig access, KubernetesService service) {}
 
     /**
      * Without any watch yet.
@@ -66,13 +64,8 @@ public final class KubernetesDiscovery {
      */
     public Registration watch(
             KubernetesConfig access, List<KubernetesService> services, Consumer<List<DiscoveredServer>> listener) {
-        String zone = access.zone() != null ? access.zone() : environment.getOrDefault("ISTHMUS_ZONE", "");
         List<WatchStart> each = new ArrayList<>();
-        for (KubernetesService service : services) {
-            ServiceEndpoints endpoints = new ServiceEndpoints(service, zone.isBlank() ? null : zone);
-            each.add(servers ->
-                    register(access, new WatchedService(endpoints, servers, closed -> release(access, closed))));
-        }
+        services.forEach(service -> each.add(servers -> register(new WatchKey(access, service), servers)));
         return Discovery.joined(each, listener);
     }
 
@@ -100,81 +93,73 @@ public final class KubernetesDiscovery {
         };
     }
 
-    private synchronized WatchedService register(KubernetesConfig access, WatchedService watched) {
-        WatchedCluster cluster = clusters.computeIfAbsent(
-                access, config -> new WatchedCluster(new ApiServer(config, environment), new HashMap<>()));
-        cluster.watches()
-                .computeIfAbsent(key(watched.service()), key -> start(watched.service(), cluster.server()))
-                .add(watched);
+    private synchronized WatchedService register(WatchKey key, Consumer<List<DiscoveredServer>> listener) {
+        WatchedService watched = new WatchedService(listener, closed -> release(key, closed));
+        watches.computeIfAbsent(key, this::start).add(watched);
         return watched;
     }
 
-    private SharedWatch start(KubernetesService service, ApiServer server) {
-        return new SharedWatch(loop, listener -> new ResourceWatch<>(slices(service), server, listener, random));
+    private SharedWatch start(WatchKey key) {
+        String configured = key.access().zone();
+        String zone = configured != null ? configured : environment.getOrDefault("ISTHMUS_ZONE", "");
+        ServiceEndpoints endpoints = new ServiceEndpoints(key.service(), zone.isBlank() ? null : zone);
+        return new SharedWatch(loop, endpoints, new ApiServer(key.access(), environment), random);
     }
 
-    private static WatchedResources<EndpointSlice> slices(KubernetesService service) {
-        return new WatchedResources<>(
-                "Service '" + key(service) + "'",
-                "its last servers stay in use",
-                "/apis/discovery.k8s.io/v1/namespaces/" + service.namespace()
-                        + "/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3D" + service.service(),
-                EndpointSlice::of);
+    private synchronized void release(WatchKey key, WatchedService watched) {
+        watches.computeIfPresent(key, (same, watch) -> watch.remove(watched) ? null : watch);
     }
 
-    private synchronized void release(KubernetesConfig access, WatchedService watched) {
-        WatchedCluster cluster = clusters.get(access);
-        if (cluster == null) {
-            return;
-        }
-        cluster.watches()
-                .computeIfPresent(key(watched.service()), (key, watch) -> watch.remove(watched) ? null : watch);
-        if (cluster.watches().isEmpty()) {
-            clusters.remove(access);
-            cluster.server().close();
-        }
-    }
-
-    private static String key(KubernetesService service) {
-        return service.namespace() + "/" + service.service();
-    }
-
-    /** Passes what one watch sees to several listeners, on the event loop; to new ones at once. Thread-safe. */
+    /** Tells several listeners of the servers of one Service, on the event loop; new ones at once. Thread-safe. */
     static final class SharedWatch implements ResourceListener<EndpointSlice> {
         private static final Logger LOG = LoggerFactory.getLogger(SharedWatch.class);
 
         private final Executor loop;
+        private final ServiceEndpoints endpoints;
         private final ResourceWatch<EndpointSlice> watch;
 
         // Used on the loop only.
-        private final List<ResourceListener<EndpointSlice>> listeners = new ArrayList<>();
-        private @Nullable Collection<EndpointSlice> last;
-        private boolean failed;
+        private final List<WatchedService> listeners = new ArrayList<>();
+        private List<DiscoveredServer> servers = List.of();
+        private @Nullable String problem;
+        /** Whether the servers were listed, or could not be. */
+        private boolean tried;
 
         /** Guarded by the lock of the {@link KubernetesDiscovery}. */
         private int registered;
 
         /** Starts the watch. */
-        SharedWatch(Executor loop, Function<ResourceListener<EndpointSlice>, ResourceWatch<EndpointSlice>> watch) {
+        SharedWatch(Executor loop, ServiceEndpoints endpoints, ApiServer server, RandomGenerator random) {
             this.loop = loop;
-            this.watch = watch.apply(this);
-            this.watch.start();
+            this.endpoints = endpoints;
+            watch = new ResourceWatch<>(slices(endpoints.service()), server, this, random);
+            watch.start();
         }
 
-        void add(ResourceListener<EndpointSlice> listener) {
+        private static WatchedResources<EndpointSlice> slices(KubernetesService service) {
+            return new WatchedResources<>(
+                    "Service '" + service.namespace() + "/" + service.service() + "'",
+                    "its last servers stay in use",
+                    "/apis/discovery.k8s.io/v1/namespaces/" + service.namespace()
+                            + "/endpointslices?labelSelector=kubernetes.io%2Fservice-name%3D" + service.service(),
+                    EndpointSlice::of);
+        }
+
+        void add(WatchedService listener) {
             registered++;
             onLoop(() -> {
                 listeners.add(listener);
-                if (last != null) {
-                    listener.changed(last);
-                } else if (failed) {
-                    listener.failed();
+                if (!servers.isEmpty()) {
+                    listener.found(servers);
+                }
+                if (tried) {
+                    listener.first.complete(null);
                 }
             });
         }
 
         /** Removes a listener. Closes the watch if it was the last one, and returns whether it was. */
-        boolean remove(ResourceListener<EndpointSlice> listener) {
+        boolean remove(WatchedService listener) {
             registered--;
             if (registered == 0) {
                 watch.close();
@@ -187,17 +172,33 @@ public final class KubernetesDiscovery {
         @Override
         public void changed(Collection<EndpointSlice> slices) {
             onLoop(() -> {
-                last = slices;
-                listeners.forEach(each -> each.changed(slices));
+                FoundServers found = endpoints.of(slices);
+                if (!found.servers().equals(servers)) {
+                    servers = found.servers();
+                    listeners.forEach(each -> each.found(servers));
+                }
+                report(found.problem());
+                tried();
             });
         }
 
         @Override
         public void failed() {
-            onLoop(() -> {
-                failed = true;
-                listeners.forEach(ResourceListener::failed);
-            });
+            onLoop(this::tried);
+        }
+
+        private void tried() {
+            tried = true;
+            listeners.forEach(each -> each.first.complete(null));
+        }
+
+        private void report(@Nullable String current) {
+            if (current != null && !current.equals(problem)) {
+                LOG.warn("'{}': the Service {}; it gets no calls", endpoints.service(), current);
+            } else if (current == null && problem != null) {
+                LOG.info("'{}': the Service has {} servers for calls", endpoints.service(), servers.size());
+            }
+            problem = current;
         }
 
         private void onLoop(Runnable task) {
@@ -209,34 +210,23 @@ public final class KubernetesDiscovery {
         }
     }
 
-    /** One Service, and the servers found for it. Used on the event loop; closed on any thread. */
-    static final class WatchedService implements Registration, ResourceListener<EndpointSlice> {
-        private static final Logger LOG = LoggerFactory.getLogger(WatchedService.class);
-
-        private final ServiceEndpoints endpoints;
+    /** Somebody who hears of the servers of a Service, on the event loop. Closed on any thread. */
+    private static final class WatchedService implements Registration {
         private final Consumer<List<DiscoveredServer>> listener;
         private final Consumer<WatchedService> release;
         private final CompletableFuture<Void> first = new CompletableFuture<>();
         private final AtomicBoolean closed = new AtomicBoolean();
-        private List<DiscoveredServer> servers = List.of();
-        private @Nullable String problem;
 
-        /**
-         * Without any servers yet.
-         *
-         * @param release called once when this is closed
-         */
-        WatchedService(
-                ServiceEndpoints endpoints,
-                Consumer<List<DiscoveredServer>> listener,
-                Consumer<WatchedService> release) {
-            this.endpoints = endpoints;
+        /** @param release called once when this is closed */
+        WatchedService(Consumer<List<DiscoveredServer>> listener, Consumer<WatchedService> release) {
             this.listener = listener;
             this.release = release;
         }
 
-        KubernetesService service() {
-            return endpoints.service();
+        void found(List<DiscoveredServer> servers) {
+            if (!closed.get()) {
+                listener.accept(servers);
+            }
         }
 
         @Override
@@ -249,34 +239,6 @@ public final class KubernetesDiscovery {
             if (closed.compareAndSet(false, true)) {
                 release.accept(this);
             }
-        }
-
-        @Override
-        public void changed(Collection<EndpointSlice> slices) {
-            if (closed.get()) {
-                return;
-            }
-            FoundServers found = endpoints.of(slices);
-            if (!found.servers().equals(servers)) {
-                servers = found.servers();
-                listener.accept(servers);
-            }
-            report(found.problem());
-            first.complete(null);
-        }
-
-        @Override
-        public void failed() {
-            first.complete(null);
-        }
-
-        private void report(@Nullable String current) {
-            if (current != null && !current.equals(problem)) {
-                LOG.warn("'{}': the Service {}; it gets no calls", service(), current);
-            } else if (current == null && problem != null) {
-                LOG.info("'{}': the Service has {} servers for calls", service(), servers.size());
-            }
-            problem = current;
         }
     }
 

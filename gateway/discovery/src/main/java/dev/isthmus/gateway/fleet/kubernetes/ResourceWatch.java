@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.MappingIterator;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.isthmus.gateway.fleet.kubernetes.ApiServer.ApiException;
-import dev.isthmus.gateway.fleet.kubernetes.ApiServer.TimedBody;
+import dev.isthmus.gateway.fleet.kubernetes.ApiServer.ObjectStream;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
@@ -39,7 +39,7 @@ public final class ResourceWatch<T> implements AutoCloseable {
     /** A watch that ends earlier without an event was not ended by its own limit. */
     private static final long LASTING_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Changes that follow each other faster are reported together. */
+    /** Changes that follow each other faster are reported together, unless no more has arrived. */
     private static final Duration BETWEEN_REPORTS = Duration.ofMillis(100);
 
     /** Of all resources together, as JSON. */
@@ -90,7 +90,6 @@ public final class ResourceWatch<T> implements AutoCloseable {
         thread = Thread.ofVirtual().name("isthmus-kubernetes-" + watched.name()).unstarted(this::run);
     }
 
-    /** Starts it. */
     public void start() {
         thread.start();
     }
@@ -108,7 +107,7 @@ public final class ResourceWatch<T> implements AutoCloseable {
     }
 
     /** A list if one is needed, and a watch. Returns whether to go on at once. */
-    private boolean round() throws InterruptedException {
+    private boolean round() {
         try {
             if (version == null) {
                 list();
@@ -126,10 +125,10 @@ public final class ResourceWatch<T> implements AutoCloseable {
         }
     }
 
-    private void list() throws IOException, InterruptedException {
+    private void list() throws IOException {
         KnownResources<T> listed = new KnownResources<>();
         String listedVersion = null;
-        try (TimedBody body = server.get(watched.path(), IDLE);
+        try (ObjectStream body = server.get(watched.path(), IDLE);
                 JsonParser parser = JSON.createParser(body)) {
             if (parser.nextToken() != JsonToken.START_OBJECT) {
                 throw new IOException("the API server's response is no list");
@@ -152,7 +151,7 @@ public final class ResourceWatch<T> implements AutoCloseable {
     }
 
     /** One at a time: a list may be long. */
-    private void readItems(TimedBody body, JsonParser parser, KnownResources<T> to) throws IOException {
+    private void readItems(ObjectStream body, JsonParser parser, KnownResources<T> to) throws IOException {
         while (parser.nextToken() != JsonToken.END_ARRAY) {
             body.allowObject();
             long start = parser.currentLocation().getByteOffset();
@@ -166,14 +165,14 @@ public final class ResourceWatch<T> implements AutoCloseable {
     }
 
     /** Returns whether the next one may follow at once. */
-    private boolean watch() throws IOException, InterruptedException {
+    private boolean watch() throws IOException {
         int seconds = WATCH_SECONDS + random.nextInt(WATCH_SECONDS / 4);
         String query = "&watch=true&allowWatchBookmarks=true&timeoutSeconds=" + seconds + "&resourceVersion=" + version;
         long start = System.nanoTime();
-        try (TimedBody body = server.get(watched.path() + query, IDLE);
+        try (ObjectStream body = server.get(watched.path() + query, IDLE);
                 MappingIterator<JsonNode> events =
                         JSON.readerFor(JsonNode.class).readValues(body)) {
-            body.onPause(BETWEEN_REPORTS, report::pending);
+            body.onPause(report::pending);
             recovered();
             long position = 0;
             while (events.hasNextValue()) {

@@ -12,13 +12,13 @@ import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
 import dev.isthmus.gateway.fleet.kubernetes.ApiServer.AccessReview;
-import dev.isthmus.gateway.fleet.kubernetes.ApiServer.TimedBody;
+import dev.isthmus.gateway.fleet.kubernetes.ApiServer.ObjectStream;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.KubernetesConfig;
 import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import java.io.IOException;
-import java.net.http.HttpTimeoutException;
+import java.net.SocketTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -131,13 +131,26 @@ class KubernetesDiscoveryTest {
 
     @Test
     void objectWithoutEnd_isRefused_andListedAgain() {
-        server.next(200, list(5, slice(3, "s".repeat(TimedBody.MAX_OBJECT + 100_000), "10.0.0.1")));
+        server.next(200, list(5, slice(3, "s".repeat(ObjectStream.MAX_OBJECT + 100_000), "10.0.0.1")));
         server.next(200, list(5, slice(3, "s", "10.0.0.2")));
-        server.next(200, event("MODIFIED", slice(6, "s".repeat(TimedBody.MAX_OBJECT + 100_000), "10.0.0.3")));
+        server.next(200, event("MODIFIED", slice(6, "s".repeat(ObjectStream.MAX_OBJECT + 100_000), "10.0.0.3")));
         server.nextOpen(event("MODIFIED", slice(7, "s", "10.0.0.4")));
         watch();
         awaitFound("10.0.0.4");
         assertThat(found).containsExactly(List.of("10.0.0.2"), List.of("10.0.0.4"));
+    }
+
+    @Test
+    void silence_endsARequest() {
+        server.nextOpen("");
+        ApiServer silent = new ApiServer(server.access(), Map.of());
+        String path = "/apis/discovery.k8s.io/v1/namespaces/ml/endpointslices?labelSelector=a";
+        assertThatThrownBy(() -> {
+                    try (ObjectStream body = silent.get(path, Duration.ofMillis(1))) {
+                        body.readAllBytes();
+                    }
+                })
+                .isInstanceOf(SocketTimeoutException.class);
     }
 
     @Test
@@ -316,19 +329,18 @@ class KubernetesDiscoveryTest {
 
     @Test
     void rights_areAskedFor() throws Exception {
-        try (ApiServer api = new ApiServer(server.access(), Map.of())) {
-            server.next(201, "{\"status\":{\"allowed\":true,\"reason\":\"RBAC\"}}");
-            AccessReview allowed = review(api, PATIENCE);
-            assertThat(allowed.allowed()).isTrue();
-            assertThat(allowed.reason()).isEqualTo("RBAC");
-            assertThat(allowed.date()).endsWith("GMT");
-            server.next(201, "{}");
-            assertThat(review(api, PATIENCE).allowed()).isFalse();
-            server.next(403, "{\"message\":\"no\"}");
-            assertThatThrownBy(() -> review(api, PATIENCE)).hasMessage("the API server responds with 403: no");
-            server.next(201, "<html>");
-            assertThatThrownBy(() -> review(api, PATIENCE)).isInstanceOf(IOException.class);
-            assertThatThrownBy(() -> review(api, Duration.ofMillis(200))).isInstanceOf(HttpTimeoutException.class);
-        }
+        ApiServer api = new ApiServer(server.access(), Map.of());
+        server.next(201, "{\"status\":{\"allowed\":true,\"reason\":\"RBAC\"}}");
+        AccessReview allowed = review(api, PATIENCE);
+        assertThat(allowed.allowed()).isTrue();
+        assertThat(allowed.reason()).isEqualTo("RBAC");
+        assertThat(allowed.date()).endsWith("GMT");
+        server.next(201, "{}");
+        assertThat(review(api, PATIENCE).allowed()).isFalse();
+        server.next(403, "{\"message\":\"no\"}");
+        assertThatThrownBy(() -> review(api, PATIENCE)).hasMessage("the API server responds with 403: no");
+        server.next(201, "<html>");
+        assertThatThrownBy(() -> review(api, PATIENCE)).isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> review(api, Duration.ofMillis(200))).isInstanceOf(SocketTimeoutException.class);
     }
 }

@@ -212,7 +212,9 @@ kube-apiserver() {
 crds() {
   local version kind
   for version in 0.15.2 0.20.0; do # 0.20 has canaries without Knative
-    definition "$1" "inferenceservices-$version" "github.com/kserve/kserve@v$version" config/crd/full/serving.kserve.io_inferenceservices.yaml
+    for kind in inferenceservices servingruntimes clusterservingruntimes; do
+      definition "$1" "$kind-$version" "github.com/kserve/kserve@v$version" config/crd/full/serving.kserve.io_$kind.yaml
+    done
   done
   for kind in httproutes grpcroutes; do
     definition "$1" $kind sigs.k8s.io/gateway-api@v1.3.0 config/crd/standard/gateway.networking.k8s.io_$kind.yaml

@@ -31,10 +31,10 @@ annotations:
 {{- .Values.serviceAccount.name | default (include "isthmus.name" .) }}
 {{- end }}
 
-{{/* What an account may watch, a Role and a RoleBinding in each namespace: "root", "account", "suffix", "annotations". */}}
+{{/* What an account may watch, a Role and a RoleBinding in each namespace, and a ClusterRole for what is in none: "root", "account", "suffix", "annotations". */}}
 {{- define "isthmus.permissions" -}}
+{{- $role := printf "%s-%s%s" .root.Release.Namespace (include "isthmus.name" .root) .suffix }}
 {{- range without (splitList " " (include "isthmus.watchedNamespaces" .root)) "" }}
-{{- $role := printf "%s-%s%s" $.root.Release.Namespace (include "isthmus.name" $.root) $.suffix }}
 {{- $metadata := include "isthmus.metadata" (dict "root" $.root "name" $role "namespace" . "annotations" $.annotations) }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -47,7 +47,7 @@ rules:
     verbs: [list, watch]
   {{- if has . (splitList " " (include "isthmus.kserveNamespaces" $.root)) }}
   - apiGroups: [serving.kserve.io]
-    resources: [inferenceservices]
+    resources: [inferenceservices, servingruntimes]
     verbs: [list, watch]
   {{- end }}
 ---
@@ -58,5 +58,25 @@ metadata:
 subjects:
   - { kind: ServiceAccount, name: {{ $.account }}, namespace: {{ $.root.Release.Namespace }} }
 roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ $role }} }
+{{- end }}
+{{- if and .root.Values.rbac.cluster (include "isthmus.kserveNamespaces" .root) }}
+{{- $metadata := include "isthmus.metadata" (dict "root" .root "name" $role "annotations" .annotations) }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  {{- $metadata | nindent 2 }}
+rules:
+  - apiGroups: [serving.kserve.io]
+    resources: [clusterservingruntimes]
+    verbs: [list, watch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  {{- $metadata | nindent 2 }}
+subjects:
+  - { kind: ServiceAccount, name: {{ .account }}, namespace: {{ .root.Release.Namespace }} }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {{ $role }} }
 {{- end }}
 {{- end }}

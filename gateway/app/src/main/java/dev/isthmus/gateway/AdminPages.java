@@ -238,6 +238,7 @@ final class AdminPages {
                 current.catalogue().driftTexts(),
                 gateway.ramps().reports(),
                 reloads.last(),
+                gateway.discovery().problems(),
                 current.excludedModels(),
                 others == null ? PeerFindings.NONE : others.findings());
     }

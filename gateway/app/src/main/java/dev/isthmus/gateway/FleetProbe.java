@@ -6,6 +6,7 @@ import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceDiscovery;
 import dev.isthmus.gateway.management.ManageCall;
 import dev.isthmus.gateway.net.ConnectionTable;
 import dev.isthmus.gateway.net.EventLoops;
@@ -44,7 +45,7 @@ public final class FleetProbe {
      */
     public static ObjectNode of(GatewayConfig config, Duration timeout) throws InterruptedException {
         EventLoopGroup loops = EventLoops.start(Transport.best());
-        try (ModelDiscovery discovery = new ModelDiscovery(loops, () -> {})) {
+        try (InferenceServiceDiscovery discovery = new InferenceServiceDiscovery(loops, () -> {}, Map::of)) {
             return of(discovery.merged(config), timeout, loops);
         } finally {
             EventLoops.stop(loops);

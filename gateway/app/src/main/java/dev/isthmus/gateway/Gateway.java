@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.GatewayState;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.diagnosis.DebugPages;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceDiscovery;
 import dev.isthmus.gateway.identity.Authenticator;
 import dev.isthmus.gateway.ingress.ConnectionPolicies;
 import dev.isthmus.gateway.ingress.ListenerContext;
@@ -72,7 +73,7 @@ public final class Gateway implements AutoCloseable {
     private final AdminRoutes adminRoutes = new AdminRoutes();
     private final AdminPages pages;
     private final @Nullable ConfigSource source;
-    private final ModelDiscovery discovery;
+    private final InferenceServiceDiscovery discovery;
     private volatile Generation current;
 
     /**
@@ -179,7 +180,8 @@ public final class Gateway implements AutoCloseable {
         listeners = new Listeners(transport, loops, allocator, entry, tls, meters);
         pages = new AdminPages(this, metrics, resources, reloads, source);
         pages.addTo(adminRoutes, new DebugPages(allocator, memory, connections.table(), telemetry.errors()));
-        discovery = new ModelDiscovery(closer, this::rediscovered);
+        discovery = new InferenceServiceDiscovery(
+                closer, this::rediscovered, () -> current().catalogue().readyByUpstream());
         try {
             current = Generation.first(discovery.merged(config), resources);
         } catch (RuntimeException | ConfigException e) {
@@ -202,6 +204,10 @@ public final class Gateway implements AutoCloseable {
 
     Generation current() {
         return current;
+    }
+
+    InferenceServiceDiscovery discovery() {
+        return discovery;
     }
 
     /** Waits until the local models of the start are loaded or have failed. Blocks. */

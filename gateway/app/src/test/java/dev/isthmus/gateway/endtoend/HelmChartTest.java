@@ -203,6 +203,22 @@ class HelmChartTest {
     }
 
     @Test
+    void clusterRole_isMade_forInferenceServicesOnly() throws Exception {
+        String[] rbac = {"--show-only", "templates/rbac.yaml", "--values", fullValues(), "--set"};
+        assertThat(template(with(rbac, "rbac.cluster=true")).text()).contains("kind: ClusterRoleBinding");
+        assertThat(template(with(rbac, "rbac.cluster=false")).text())
+                .contains("servingruntimes")
+                .doesNotContain("ClusterRole");
+        assertThat(template(with(rbac, "config.discover=null")).text())
+                .contains("endpointslices")
+                .doesNotContain("servingruntimes", "ClusterRole");
+    }
+
+    private static String[] with(String[] arguments, String last) {
+        return Stream.concat(Stream.of(arguments), Stream.of(last)).toArray(String[]::new);
+    }
+
+    @Test
     void user_isLeftToTheCluster_ifItIsNull() throws Exception {
         assertThat(template("--show-only", "templates/deployment.yaml", "--set", "user=null")
                         .text())
@@ -365,9 +381,10 @@ class HelmChartTest {
                 "/",
                 version.contains("/") ? "/apis" : "/api",
                 version,
-                "namespaces",
-                resource.path("metadata").path("namespace").asText(namespace),
-                kind + "s",
+                kind.startsWith("cluster")
+                        ? kind + "s"
+                        : "namespaces/"
+                                + resource.path("metadata").path("namespace").asText(namespace) + "/" + kind + "s",
                 resource.path("metadata").path("name").asText());
     }
 
@@ -380,10 +397,14 @@ class HelmChartTest {
             assertThat(allowed(cluster, verb, "default", "discovery.k8s.io", "endpointslices"))
                     .isFalse();
             assertThat(allowed(cluster, verb, "ml", "", "secrets")).isFalse();
-            assertThat(allowed(cluster, verb, "models", "serving.kserve.io", "inferenceservices"))
+            for (String kind : List.of("inferenceservices", "servingruntimes")) {
+                assertThat(allowed(cluster, verb, "models", "serving.kserve.io", kind))
+                        .isTrue();
+                assertThat(allowed(cluster, verb, "spot", "serving.kserve.io", kind))
+                        .isFalse();
+            }
+            assertThat(allowed(cluster, verb, "", "serving.kserve.io", "clusterservingruntimes"))
                     .isTrue();
-            assertThat(allowed(cluster, verb, "spot", "serving.kserve.io", "inferenceservices"))
-                    .isFalse();
         }
         assertThat(allowed(cluster, "update", "ml", "discovery.k8s.io", "endpointslices"))
                 .isFalse();

@@ -30,7 +30,7 @@ class KServeCanaryTest {
     @BeforeAll
     void start() throws Exception {
         kserve = new KServeCluster(folder, "0.20.0");
-        second = KServeCluster.pod();
+        second = KServeCluster.pod("simple");
     }
 
     @AfterAll

@@ -19,6 +19,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.TestInfo;
 
 /**
@@ -28,6 +30,8 @@ import org.junit.jupiter.api.TestInfo;
 final class KServeCluster implements AutoCloseable {
     static final Duration PATIENCE = Duration.ofSeconds(90);
     private static final String GROUP = "serving.kserve.io";
+    private static final String V1BETA1 = "/apis/" + GROUP + "/v1beta1/";
+    private static final String V1ALPHA1 = "/apis/" + GROUP + "/v1alpha1/";
     private static final String ONES = "[" + "1,".repeat(15) + "1]";
     private static final String SIMPLE = """
             {"inputs": [{"name": "INPUT0", "shape": [1, 16], "datatype": "INT32", "data": %s},
@@ -40,6 +44,7 @@ final class KServeCluster implements AutoCloseable {
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final KubernetesCluster kubernetes;
     private final Gateway pod;
+    private final Gateway digits;
     private String namespace = "";
 
     /** @param version of KServe */
@@ -47,10 +52,11 @@ final class KServeCluster implements AutoCloseable {
         this.folder = folder;
         kubernetes = new KubernetesCluster(folder);
         definitions = Script.folder("crds", Script.run("install.sh", "crds"));
-        define(
-                "inferenceservices-" + version + ".yaml",
-                "/apis/" + GROUP + "/v1beta1/namespaces/default/inferenceservices");
-        pod = pod();
+        define("inferenceservices-" + version + ".yaml", V1BETA1 + "namespaces/default/inferenceservices");
+        define("servingruntimes-" + version + ".yaml", V1ALPHA1 + "namespaces/default/servingruntimes");
+        define("clusterservingruntimes-" + version + ".yaml", V1ALPHA1 + "clusterservingruntimes");
+        pod = pod("simple");
+        digits = pod("digits");
     }
 
     /** Creates a kind of resources, as one of the files that were installed defines it. */
@@ -73,17 +79,20 @@ final class KServeCluster implements AutoCloseable {
         return namespace;
     }
 
-    /** The pod of all Services for which a test starts none of its own. */
-    Gateway onlyPod() {
+    /** The pod of all Services for which a test starts none of its own, unless their names begin with "digits". */
+    Gateway pod() {
         return pod;
     }
 
-    static Gateway pod() throws Exception {
+    /** A server of some of the embedded models. */
+    static Gateway pod(String... models) throws Exception {
+        String each =
+                Stream.of(models).map(name -> name + ": {upstream: local}").collect(Collectors.joining(", "));
         return TestGateways.start("""
                 listeners: [{host: "%s", port: 0, access: open}]
                 local: {embedded_models: true}
-                default_upstream: local
-                """.formatted(KubernetesCluster.address()));
+                models: {%s}
+                """.formatted(KubernetesCluster.address(), each));
     }
 
     static int port(Gateway gateway) {
@@ -103,28 +112,65 @@ final class KServeCluster implements AutoCloseable {
 
     void allow() throws Exception {
         kubernetes.allow(namespace, namespace, GROUP, "inferenceservices");
+        kubernetes.allow(namespace, namespace, GROUP, "servingruntimes");
+        kubernetes.allowInCluster(namespace, GROUP, "clusterservingruntimes");
     }
 
     String path(String name) {
-        return "/apis/" + GROUP + "/v1beta1/namespaces/" + namespace + "/inferenceservices" + name;
+        return V1BETA1 + "namespaces/" + namespace + "/inferenceservices" + name;
+    }
+
+    /** Creates a ServingRuntime of the namespace, whose server speaks some protocols. */
+    void runtime(String name, String protocols) throws Exception {
+        createRuntime(runtimePath(""), "ServingRuntime", name, protocols);
+    }
+
+    /** Creates a ClusterServingRuntime, whose server speaks some protocols. */
+    void clusterRuntime(String name, String protocols) throws Exception {
+        createRuntime(V1ALPHA1 + "clusterservingruntimes", "ClusterServingRuntime", name, protocols);
+    }
+
+    String runtimePath(String name) {
+        return V1ALPHA1 + "namespaces/" + namespace + "/servingruntimes" + name;
+    }
+
+    private void createRuntime(String path, String kind, String name, String protocols) throws Exception {
+        kubernetes.request("POST", path + "?fieldValidation=Strict", """
+                {'apiVersion': 'serving.kserve.io/v1alpha1', 'kind': '%s', 'metadata': {'name': '%s'},
+                 'spec': {'supportedModelFormats': [{'name': 'onnx', 'version': '1', 'autoSelect': true}],
+                          'protocolVersions': [%s], 'containers': [{'name': 'kserve-container', 'image': 'example'}]}}
+                """.formatted(kind, name, protocols));
     }
 
     /** Creates one that is not ready. */
     void service(String name, String protocol, String team) throws Exception {
-        kubernetes.request("POST", path(""), """
+        service(name, "{'team': '" + team + "'}", "{}", "'protocolVersion': '" + protocol + "'");
+    }
+
+    /** Creates one that is not ready, with this in its model's specification. */
+    void service(String name, String labels, String annotations, String model) throws Exception {
+        kubernetes.request(
+                "POST", path("") + "?fieldValidation=Strict", """
                 {'apiVersion': 'serving.kserve.io/v1beta1', 'kind': 'InferenceService',
-                 'metadata': {'name': '%s', 'labels': {'team': '%s'}},
-                 'spec': {'predictor': {'model': {'modelFormat': {'name': 'onnx'}, 'protocolVersion': '%s'}}}}
-                """.formatted(name, team, protocol));
+                 'metadata': {'name': '%s', 'labels': %s, 'annotations': %s},
+                 'spec': {'predictor': {'model':
+                   {'name': 'kserve-container', 'modelFormat': {'name': 'onnx'}, %s}}}}
+                """.formatted(name, labels, annotations, model));
     }
 
     void status(String name, String status) throws Exception {
         kubernetes.request("PATCH", path("/" + name + "/status"), "{'status': {" + status + "}}");
     }
 
-    /** One ready pod of a Service: the cluster's only one. */
+    /** One ready pod of a Service. */
     void pods(String service) throws Exception {
-        pods(service, pod);
+        pods(service, PodState.READY);
+    }
+
+    /** One pod of a Service, of this cluster. */
+    void pods(String service, PodState state) throws Exception {
+        Gateway own = service.startsWith("digits") ? digits : pod;
+        kubernetes.slice(namespace, service, service, "http1", port(own), state);
     }
 
     /** One ready pod of a Service. */
@@ -175,6 +221,7 @@ final class KServeCluster implements AutoCloseable {
     @Override
     public void close() {
         pod.close();
+        digits.close();
         kubernetes.close();
         client.shutdownNow();
     }

@@ -97,14 +97,7 @@ class KServeTest {
                 kserve.awaitStatus(gateway, "digits", 200);
                 // The InferenceService exists, and none of its pods is ready.
                 kserve.status("digits", NOT_READY);
-                kserve.kubernetes()
-                        .slice(
-                                kserve.namespace(),
-                                "digits-predictor",
-                                "digits-predictor",
-                                "http1",
-                                KServeCluster.port(kserve.onlyPod()),
-                                PodState.NOT_READY);
+                kserve.pods("digits-predictor", PodState.NOT_READY);
                 kserve.awaitStatus(gateway, "digits", 503);
                 kserve.kubernetes().request("DELETE", kserve.path("/digits"), "");
                 kserve.awaitStatus(gateway, "digits", 404);
@@ -146,14 +139,14 @@ class KServeTest {
     void canary_getsItsPercentage() throws Exception {
         kserve.allow();
         kserve.service("simple", "v2", "vision");
-        Gateway second = KServeCluster.pod();
+        Gateway second = KServeCluster.pod("simple");
         kserve.kubernetes()
                 .slice(
                         kserve.namespace(),
                         "simple-predictor-00001-private",
                         "one",
                         "http",
-                        KServeCluster.port(kserve.onlyPod()),
+                        KServeCluster.port(kserve.pod()),
                         PodState.READY);
         kserve.kubernetes()
                 .slice(

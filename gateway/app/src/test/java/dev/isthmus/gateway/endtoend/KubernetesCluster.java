@@ -215,16 +215,26 @@ final class KubernetesCluster implements AutoCloseable {
 
     /** Lets the account of a namespace watch the resources of a kind in another. */
     void allow(String account, String namespace, String group, String kind) throws IOException, InterruptedException {
-        String rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/" + namespace;
-        request("POST", rbac + "/roles", """
-                {'metadata': {'name': 'isthmus-%s'}, 'rules':
-                  [{'apiGroups': ['%s'], 'resources': ['%1$s'], 'verbs': ['list', 'watch']}]}
-                """.formatted(kind, group));
-        request("POST", rbac + "/rolebindings", """
-                {'metadata': {'name': 'isthmus-%s'},
+        allow("/namespaces/" + namespace, "", "isthmus-" + kind, account, group, kind);
+    }
+
+    /** Lets the account of a namespace watch the resources of a kind that is in no namespace. */
+    void allowInCluster(String account, String group, String kind) throws IOException, InterruptedException {
+        allow("", "Cluster", "isthmus-" + account + "-" + kind, account, group, kind);
+    }
+
+    private void allow(String in, String scope, String name, String account, String group, String kind)
+            throws IOException, InterruptedException {
+        String rbac = "/apis/rbac.authorization.k8s.io/v1" + in + "/" + scope.toLowerCase(Locale.ROOT);
+        request("POST", rbac + "roles", """
+                {'metadata': {'name': '%s'}, 'rules':
+                  [{'apiGroups': ['%s'], 'resources': ['%s'], 'verbs': ['list', 'watch']}]}
+                """.formatted(name, group, kind));
+        request("POST", rbac + "rolebindings", """
+                {'metadata': {'name': '%s'},
                  'subjects': [{'kind': 'ServiceAccount', 'name': 'isthmus', 'namespace': '%s'}],
-                 'roleRef': {'apiGroup': 'rbac.authorization.k8s.io', 'kind': 'Role', 'name': 'isthmus-%1$s'}}
-                """.formatted(kind, account));
+                 'roleRef': {'apiGroup': 'rbac.authorization.k8s.io', 'kind': '%sRole', 'name': '%1$s'}}
+                """.formatted(name, account, scope));
     }
 
     /** A token of the account that is valid as long as a Secret exists, which is created. */

@@ -321,7 +321,6 @@ public final class Catalogue implements AutoCloseable {
         return new PendingClient<>(call, reply, then).begin(loop, indexes::fresh);
     }
 
-    /** All upstreams. */
     public List<Upstream> upstreams() {
         return upstreams;
     }
@@ -341,6 +340,17 @@ public final class Catalogue implements AutoCloseable {
     /** Upstreams with model discovery, by the models they list. Immutable; replaced when it changes. */
     public Map<String, Upstream> discovered() {
         return indexes.discovered();
+    }
+
+    /** The models that are ready in the index of a server that gets their calls, by the name of its upstream. */
+    public Map<String, Set<String>> readyByUpstream() {
+        return indexes.index().models().stream()
+                .flatMap(model -> model.replicas().stream()
+                        .filter(replica -> replica.state() == ModelState.READY)
+                        .map(replica -> Map.entry(
+                                replica.source().upstream(), model.merged().name())))
+                .collect(Collectors.groupingBy(
+                        Map.Entry::getKey, Collectors.mapping(Map.Entry::getValue, Collectors.toSet())));
     }
 
     /** The names under which clients reach the models that servers list. */

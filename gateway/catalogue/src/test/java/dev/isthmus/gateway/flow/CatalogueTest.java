@@ -34,6 +34,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -287,6 +288,8 @@ class CatalogueTest {
                         .containsExactly("m/1", "other/1", "outer/1"));
         assertThat(entries(FleetStage.catalogue(fleet).indexDocument().path("models")))
                 .containsExactly("m/1", "other/1", "outer/1");
+        assertThat(FleetStage.catalogue(fleet).readyByUpstream())
+                .containsOnly(Map.entry("a", Set.of("m", "other")), Map.entry("b", Set.of("outer")));
     }
 
     @Test

@@ -44,6 +44,8 @@ enum ProblemKind implements Labelled {
     /** The store of shared limits and ramps does not answer. */
     SHARED_STATE_LOST(ProblemSeverity.WARNING, ""),
     RELOAD_REJECTED(ProblemSeverity.WARNING, "isthmus validate FILE"),
+    /** An InferenceService is not, or not wholly, what it could be. */
+    INFERENCE_SERVICE(ProblemSeverity.WARNING, ""),
     /** Another gateway of the deployment does not answer. */
     GATEWAY_UNREACHABLE(ProblemSeverity.WARNING, "isthmus health"),
     /** The gateways of the deployment have several configurations or versions. */

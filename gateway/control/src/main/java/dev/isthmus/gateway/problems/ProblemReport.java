@@ -272,6 +272,7 @@ public final class ProblemReport {
      * @param models whether each configured model is ready; without those that were not checked
      * @param drift the differences between the servers of a model, each with its server; without models that have none
      * @param lastReload null if there was none
+     * @param inferenceServices what is wrong with those that are discovered, as sentences, by namespace and name
      * @param excluded local models that are not loaded because they ran when their process crashed
      * @param peers how the gateways of the deployment differ
      */
@@ -283,6 +284,7 @@ public final class ProblemReport {
             Map<String, List<String>> drift,
             List<RampReport> ramps,
             @Nullable LastReload lastReload,
+            Map<String, List<String>> inferenceServices,
             Set<String> excluded,
             PeerFindings peers) {
 

@@ -49,6 +49,7 @@ record StateProblems(ProblemSearch search) {
         if (reload != null && reload.result() instanceof ReloadResult.Rejected rejected) {
             found.add(rejected(reload.time(), rejected));
         }
+        gateway.inferenceServices().forEach((service, texts) -> found.add(inferenceService(service, texts)));
         gateway.drift().forEach((model, differences) -> found.add(drift(model, differences)));
         PeerFindings peers = gateway.peers();
         peers.unreachable().forEach((peer, why) -> found.add(unreachable(peer, why)));
@@ -168,6 +169,18 @@ record StateProblems(ProblemSearch search) {
                         "Correct the file. It is read again when it changes.",
                         ProblemText.page("configuration"))
                 .since(time);
+    }
+
+    private static GatewayProblem inferenceService(String service, List<String> texts) {
+        return new GatewayProblem(
+                ProblemKind.INFERENCE_SERVICE,
+                Map.of("inference_service", service),
+                texts.getFirst() + ".",
+                texts.size() == 1
+                        ? "The resource and the rest of the cluster or of the configuration do not fit together."
+                        : ProblemText.first(texts.subList(1, texts.size()), LINES) + ".",
+                "Correct the resource or what it refers to. The gateway sees the change by itself.",
+                ProblemText.page("models", "search", service.substring(service.indexOf('/') + 1)));
     }
 
     private static GatewayProblem drift(String model, List<String> differences) {

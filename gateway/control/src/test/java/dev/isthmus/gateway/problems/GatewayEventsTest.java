@@ -41,6 +41,7 @@ class GatewayEventsTest {
                         Map.of(),
                         ramps,
                         reload,
+                        Map.of(),
                         Set.of(),
                         PeerFindings.NONE),
                 START.plusSeconds(seconds));

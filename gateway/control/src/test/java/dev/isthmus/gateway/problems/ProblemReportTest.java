@@ -34,6 +34,7 @@ class ProblemReportTest {
                     Map.copyOf(drift),
                     List.of(),
                     null,
+                    Map.of(),
                     Set.of(),
                     PeerFindings.NONE),
             () -> time);

@@ -66,6 +66,7 @@ class ProblemSearchTest {
     private final Map<String, Boolean> models = new LinkedHashMap<>();
     private final Set<String> excluded = new TreeSet<>();
     private final Map<String, List<String>> drift = new LinkedHashMap<>();
+    private final Map<String, List<String>> services = new LinkedHashMap<>();
     private final List<RampReport> ramps = new ArrayList<>();
     private ModelConfig model = ModelConfig.of("u");
     private UpstreamConfig upstream = UpstreamConfig.DEFAULT;
@@ -126,7 +127,7 @@ class ProblemSearchTest {
                 GatewayConfig.embedded(),
                 Map.of("models", Map.of(MODEL, model), "defaultUpstream", "u", "upstreams", Map.of("u", upstream)));
         GatewaySnapshot snapshot = new GatewaySnapshot(
-                config, obstacle, servers, models, drift, ramps, reload, excluded, PeerFindings.NONE);
+                config, obstacle, servers, models, drift, ramps, reload, services, excluded, PeerFindings.NONE);
         return new ProblemSearch(snapshot, placed, before, FleetReading.of(registry, 0), NOW).problems();
     }
 
@@ -336,7 +337,16 @@ class ProblemSearchTest {
         count("isthmus.cache.requests", 10, "model", MODEL, "result", "hit");
         count("isthmus.cache.requests", 90, "model", MODEL, "result", "miss");
         GatewaySnapshot snapshot = new GatewaySnapshot(
-                GatewayConfig.embedded(), null, servers, models, drift, ramps, null, Set.of(), PeerFindings.NONE);
+                GatewayConfig.embedded(),
+                null,
+                servers,
+                models,
+                drift,
+                ramps,
+                null,
+                Map.of(),
+                Set.of(),
+                PeerFindings.NONE);
         assertThat(new ProblemSearch(snapshot, placed, earlier, FleetReading.of(registry, 0), NOW).problems())
                 .singleElement()
                 .satisfies(problem -> {
@@ -405,7 +415,16 @@ class ProblemSearchTest {
         attempts("a:1", "error", 100);
         FleetReading after = FleetReading.of(registry, 0);
         GatewaySnapshot snapshot = new GatewaySnapshot(
-                GatewayConfig.embedded(), null, servers, models, drift, ramps, null, Set.of(), PeerFindings.NONE);
+                GatewayConfig.embedded(),
+                null,
+                servers,
+                models,
+                drift,
+                ramps,
+                null,
+                Map.of(),
+                Set.of(),
+                PeerFindings.NONE);
         assertThat(new ProblemSearch(snapshot, placed, after, FleetReading.of(registry, 0), NOW).problems())
                 .isEmpty();
     }
@@ -594,6 +613,16 @@ class ProblemSearchTest {
         GatewayProblem problem = only(ProblemKind.DRIFT);
         assertThat(problem.text()).contains("'score'").contains("2 differences");
         assertThat(problem.cause()).startsWith("server a:1 of upstream 'triton': platform x; other replicas: y; b.");
+    }
+
+    @Test
+    void inferenceServices_haveTheirTexts() {
+        services.put("ml/iris", List.of("InferenceService 'ml/iris' is no model: its runtime 'x' is missing"));
+        GatewayProblem one = only(ProblemKind.INFERENCE_SERVICE);
+        assertThat(one.subject()).containsExactly(Map.entry("inference_service", "ml/iris"));
+        assertThat(one.text()).isEqualTo("InferenceService 'ml/iris' is no model: its runtime 'x' is missing.");
+        services.put("ml/iris", List.of("first", "second", "third"));
+        assertThat(only(ProblemKind.INFERENCE_SERVICE).cause()).isEqualTo("second; third.");
     }
 
     @Test

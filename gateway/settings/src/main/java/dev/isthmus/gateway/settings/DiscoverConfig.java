@@ -10,8 +10,9 @@ import org.jspecify.annotations.Nullable;
 @Doc("Models and upstreams that are found in a cluster of Kubernetes, besides those of this file. 'kubernetes' says "
         + "how its API server is reached.")
 public record DiscoverConfig(
-        @Doc("InferenceServices of KServe. Each that is ready, or has been, becomes a model with its name, and its "
-                + "predictor an upstream. A model of this file with the same name or alias takes precedence.")
+        @Doc("InferenceServices of KServe. Each that is ready, or has been, becomes a model with its name, or those that "
+                + "its servers list, and its predictor an upstream. A model of this file with the same name or alias takes "
+                + "precedence.")
         List<KServeConfig> kserve)
         implements CheckedSection {
 
@@ -35,8 +36,8 @@ public record DiscoverConfig(
             @Nullable
             String selector,
 
-            @Doc("Protocol in which the predictors are called. Default: as each resource says, v2 (rest) or grpc-v2 "
-                    + "(grpc); those of another protocol are no models.")
+            @Doc("Protocol in which the predictors are called. Default: as each resource or its runtime says, v2 (rest) or "
+                    + "grpc-v2 (grpc); those of another protocol are no models.")
             @Nullable
             UpstreamProtocol protocol,
 

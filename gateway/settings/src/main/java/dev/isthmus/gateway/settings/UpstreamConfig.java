@@ -177,13 +177,6 @@ public record UpstreamConfig(
                 Map.of());
     }
 
-    /** A copy for other servers. */
-    public UpstreamConfig to(
-            UpstreamProtocol otherProtocol, List<ServerAddress> otherEndpoints, boolean discoversModels) {
-        return DefaultValues.with(
-                this, "protocol", otherProtocol, "endpoints", otherEndpoints, "discover", discoversModels);
-    }
-
     /** Load balancing policies. */
     public enum BalancePolicy {
         ROUND_ROBIN,

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 record InferenceService(
         String name, boolean known, Predictor stable, List<Canary> canaries, Map<String, Integer> revisions) {
     private static final Set<String> KNATIVE = Set.of("Serverless", "Knative");
+    private static final Set<String> TORCH_SERVE = Set.of("torchserve", "kserve-torchserve");
 
     /** A predictor that gets a percentage of the calls. */
     record Canary(Predictor predictor, int percent) {}
@@ -109,34 +111,31 @@ record InferenceService(
      * A predictor of an InferenceService.
      *
      * @param name part of the name of its Service; empty if the resource gives it none, as all before KServe 0.20
-     * @param protocol v2, grpc-v2, or one that is not the Open Inference Protocol
-     * @param triton whether the server is Triton, whose models have the names of their folders
-     * @param port name of the first of several ports that the resource gives it; null if there are not several
+     * @param protocol v2, grpc-v2, or one that is not the Open Inference Protocol; null if its runtime decides
+     * @param runtime that the resource names or KServe chose; null if neither is known
+     * @param assumed the protocol if nothing is known of the runtime, as KServe's controller takes it
+     * @param ports names of the ports that the resource gives it; empty if they are those of the runtime
      */
     record Predictor(
             String name,
-            String protocol,
-            boolean triton,
-            @Nullable String port) {
-        private static final String V2 = "v2";
-        private static final String V1 = "v1";
+            @Nullable String protocol,
+            @Nullable String runtime,
+            String assumed,
+            List<String> ports) {
         private static final String CONTAINER = "kserve-container";
-
-        /** Runtimes for which KServe's controller takes v2 as the default. */
-        private static final String MLSERVER = "kserve-mlserver";
-
-        private static final String TRITON = "kserve-tritonserver";
+        private static final Set<String> V2_RUNTIMES = Set.of("kserve-mlserver", "kserve-tritonserver");
 
         static Predictor of(JsonNode spec, JsonNode status) {
             JsonNode server = server(spec);
             String name = spec.path("name").asText();
+            String runtime = runtime(server, status);
+            boolean triton = server.path("modelFormat").path("name").asText().equals("triton");
             return new Predictor(
                     name.matches("[a-z]([a-z0-9-]*[a-z0-9])?") ? name : "",
-                    protocol(server, status),
-                    isTriton(server, status),
-                    server.path("ports").size() > 1
-                            ? server.path("ports").path(0).path("name").textValue()
-                            : null);
+                    protocol(server),
+                    runtime,
+                    triton || (runtime != null && V2_RUNTIMES.contains(runtime)) ? "v2" : "v1",
+                    portNames(server));
         }
 
         /** A canary has the stable predictor's values where it sets none. */
@@ -154,6 +153,18 @@ record InferenceService(
             return merged;
         }
 
+        /**
+         * Those that its server speaks.
+         *
+         * @param known its runtime; null if nothing is known of it
+         */
+        List<String> protocols(@Nullable ServingRuntime known) {
+            if (protocol != null) {
+                return List.of(protocol);
+            }
+            return known == null || known.protocols().isEmpty() ? List.of(assumed) : known.protocols();
+        }
+
         /** The Service of its pods. */
         String service(String inferenceService) {
             return inferenceService + (name.isEmpty() ? "" : "-" + name) + "-predictor";
@@ -161,38 +172,68 @@ record InferenceService(
 
         /** The specification of the container that serves the model. */
         private static JsonNode server(JsonNode predictor) {
-            if (predictor.path("model").isObject()) {
-                return predictor.path("model");
-            }
-            for (JsonNode container : predictor.path("containers")) {
+            return predictor.path("model").isObject() ? predictor.path("model") : container(predictor);
+        }
+
+        private static JsonNode container(JsonNode pod) {
+            for (JsonNode container : pod.path("containers")) {
                 if (container.path("name").asText().equals(CONTAINER)) {
                     return container;
                 }
             }
-            return predictor.path("containers").path(0);
+            return pod.path("containers").path(0);
         }
 
-        private static String protocol(JsonNode server, JsonNode status) {
+        private static List<String> portNames(JsonNode container) {
+            List<String> names = new ArrayList<>();
+            container.path("ports").forEach(port -> names.add(port.path("name").asText()));
+            return names;
+        }
+
+        private static @Nullable String protocol(JsonNode server) {
             if (server.hasNonNull("protocolVersion")) {
                 return server.path("protocolVersion").asText();
             }
             for (JsonNode variable : server.path("env")) {
                 if (variable.path("name").asText().equals("PROTOCOL")) {
-                    return variable.path("value").asText(V1);
+                    return variable.path("value").asText("v1");
                 }
             }
-            return isTriton(server, status) || isRuntime(MLSERVER, server, status) ? V2 : V1;
+            return null;
         }
 
-        private static boolean isTriton(JsonNode server, JsonNode status) {
-            return server.path("modelFormat").path("name").asText().equals("triton")
-                    || isRuntime(TRITON, server, status);
+        private static @Nullable String runtime(JsonNode server, JsonNode status) {
+            return Stream.of(
+                            server.path("runtime"),
+                            status.path("servingRuntimeName"),
+                            status.path("clusterServingRuntimeName"))
+                    .map(JsonNode::asText)
+                    .filter(name -> server.has("modelFormat") && !name.isEmpty())
+                    .findFirst()
+                    .orElse(null);
         }
+    }
 
-        private static boolean isRuntime(String name, JsonNode server, JsonNode status) {
-            return name.equals(server.path("runtime").asText())
-                    || name.equals(status.path("servingRuntimeName").asText())
-                    || name.equals(status.path("clusterServingRuntimeName").asText());
+    /**
+     * What counts of a ServingRuntime or ClusterServingRuntime, {@code serving.kserve.io/v1alpha1}.
+     *
+     * @param protocols that its server speaks unless an InferenceService chooses another
+     * @param ports names of its server's ports, that of KServe's routes first
+     */
+    record ServingRuntime(String name, List<String> protocols, List<String> ports) {
+        static ServingRuntime of(JsonNode resource) {
+            JsonNode metadata = resource.path("metadata");
+            String name = metadata.path("name").asText();
+            String type = metadata.path("annotations")
+                    .path("serving.kserve.io/server-type")
+                    .asText(name);
+            List<String> protocols = new ArrayList<>();
+            resource.path("spec").path("protocolVersions").forEach(each -> protocols.add(each.asText()));
+            return new ServingRuntime(
+                    name,
+                    // KServe starts TorchServe for one protocol, which is v1 by default.
+                    TORCH_SERVE.contains(type) ? List.of("v1") : protocols,
+                    Predictor.portNames(Predictor.container(resource.path("spec"))));
         }
     }
 }

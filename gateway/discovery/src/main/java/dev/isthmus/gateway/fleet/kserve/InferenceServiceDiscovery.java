@@ -1,342 +1,294 @@
 package dev.isthmus.gateway.fleet.kserve;
 
-import dev.isthmus.gateway.fleet.kserve.InferenceService.Canary;
-import dev.isthmus.gateway.fleet.kserve.InferenceService.Predictor;
-import dev.isthmus.gateway.fleet.kserve.InferenceServiceDiscovery.InferenceServiceModels.OmittedService;
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.isthmus.gateway.fleet.kserve.InferenceService.ServingRuntime;
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.KnownServers;
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.SeenNamespace;
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.ServiceProblem;
 import dev.isthmus.gateway.fleet.kubernetes.ApiServer;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.ResourceListener;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.WatchedResources;
-import dev.isthmus.gateway.settings.Digests;
 import dev.isthmus.gateway.settings.DiscoverConfig.KServeConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.KubernetesConfig;
-import dev.isthmus.gateway.settings.ModelConfig;
-import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
-import dev.isthmus.gateway.settings.ModelNames;
-import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
-import dev.isthmus.gateway.settings.UpstreamConfig;
-import dev.isthmus.gateway.settings.ValueReferences;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Collections;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.random.RandomGenerator;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
-/** Watches the InferenceServices that a configuration names, and adds them to it. Thread-safe. */
+/**
+ * Watches the InferenceServices that a configuration names, with the runtimes that they may have, adds them to it, and
+ * has it applied again when they change, at most once a second. Thread-safe.
+ */
 public final class InferenceServiceDiscovery implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(InferenceServiceDiscovery.class);
 
-    private final Map<String, String> environment;
-    private final RandomGenerator random;
-    private final Runnable changed;
+    /** How long a start or reload waits for the API server. */
+    private static final Duration FIRST_LIST = Duration.ofSeconds(5);
+
+    /** Between two applications. The first change after it is applied at once: KServe may delete servers with it. */
+    private static final Duration PAUSE = Duration.ofSeconds(1);
+
+    private final ScheduledExecutorService scheduler;
+    private final Runnable apply;
+    private final Supplier<Map<String, Set<String>>> listed;
+    private final AtomicBoolean scheduled = new AtomicBoolean();
+
+    /** When the last application began or ended, as {@link System#nanoTime}. */
+    private volatile long applied = System.nanoTime() - PAUSE.toNanos();
+
+    private volatile GatewayConfig written = GatewayConfig.DEFAULT;
+    private volatile boolean started;
+
+    /** What the servers listed when services were merged last. */
+    private volatile Map<String, Set<String>> merged = Map.of();
 
     /** Guarded by this. */
-    private final Map<WatchKey, NamespaceWatch> watches = new HashMap<>();
+    private final Map<WatchKey, WatchedKind<InferenceService>> services = new HashMap<>();
+
+    /** Guarded by this. */
+    private final Map<WatchKey, WatchedKind<ServingRuntime>> runtimes = new HashMap<>();
 
     /** What was reported, and still holds; guarded by this. */
-    private Set<OmittedService> reported = Set.of();
+    private Set<ServiceProblem> reported = Set.of();
 
-    /** Everything that a watch depends on. */
-    private record WatchKey(KubernetesConfig access, String namespace, String selector) {
-        static WatchKey of(GatewayConfig config, KServeConfig settings) {
-            String selector = settings.selector();
-            return new WatchKey(config.kubernetes(), settings.namespace(), selector == null ? "" : selector);
+    /**
+     * Everything that a watch depends on.
+     *
+     * @param name for messages
+     */
+    private record WatchKey(KubernetesConfig access, String name, String path) {
+        static WatchKey of(KubernetesConfig access, String namespace, String version, String kinds, String query) {
+            return new WatchKey(
+                    access,
+                    namespace.isEmpty() ? kinds : "Namespace '" + namespace + "' with " + kinds,
+                    "/apis/serving.kserve.io/" + version + (namespace.isEmpty() ? "" : "/namespaces/" + namespace) + "/"
+                            + kinds.toLowerCase(Locale.ROOT) + "?labelSelector=" + query);
+        }
+
+        static WatchKey services(GatewayConfig config, KServeConfig settings) {
+            String selector = settings.selector() == null ? "" : settings.selector();
+            String query = URLEncoder.encode(selector, StandardCharsets.UTF_8);
+            return of(config.kubernetes(), settings.namespace(), "v1beta1", "InferenceServices", query);
+        }
+
+        /** Those that take precedence last, as for KServe. */
+        static List<WatchKey> runtimes(GatewayConfig config, KServeConfig settings) {
+            return List.of(
+                    of(config.kubernetes(), "", "v1alpha1", "ClusterServingRuntimes", ""),
+                    of(config.kubernetes(), settings.namespace(), "v1alpha1", "ServingRuntimes", ""));
         }
     }
 
     /**
-     * Without any watch yet.
+     * Discovers nothing yet, and applies nothing before {@link #start}.
      *
-     * @param environment of the process
-     * @param random thread-safe
-     * @param changed called when a service was added, removed or changed; must not block
+     * @param scheduler runs {@code apply}
+     * @param apply applies {@link #written()} again
+     * @param listed the models that are ready on the servers of an upstream, as these list them; not asked before the
+     *     start
      */
-    public InferenceServiceDiscovery(Map<String, String> environment, RandomGenerator random, Runnable changed) {
-        this.environment = Map.copyOf(environment);
-        this.random = random;
-        this.changed = changed;
+    public InferenceServiceDiscovery(
+            ScheduledExecutorService scheduler, Runnable apply, Supplier<Map<String, Set<String>>> listed) {
+        this.scheduler = scheduler;
+        this.apply = apply;
+        this.listed = listed;
+    }
+
+    /** The configuration in effect, without what was discovered. */
+    public GatewayConfig written() {
+        return written;
     }
 
     /**
-     * Starts the watches that a configuration needs and that are not running. Blocks until each of its namespaces was
-     * listed once, or could not be, but not longer than {@code limit}.
+     * A configuration with what is discovered for it. {@link #inEffect} follows, whether or not it was applied. Blocks
+     * until each of its namespaces was listed once, or could not be, but not longer than 5 s.
      */
-    public void watch(GatewayConfig config, Duration limit) {
+    public GatewayConfig merged(GatewayConfig config) {
         CompletableFuture<?>[] first =
                 started(config).stream().map(watch -> watch.first).toArray(CompletableFuture<?>[]::new);
         CompletableFuture.allOf(first)
-                .completeOnTimeout(null, limit.toNanos(), TimeUnit.NANOSECONDS)
+                .completeOnTimeout(null, FIRST_LIST.toNanos(), TimeUnit.NANOSECONDS)
                 .join();
+        merged = started ? listed.get() : Map.of();
+        return withServices(config, merged);
     }
 
-    private synchronized List<NamespaceWatch> started(GatewayConfig config) {
-        return config.discover().kserve().stream()
-                .map(settings -> watches.computeIfAbsent(WatchKey.of(config, settings), NamespaceWatch::new))
-                .toList();
+    /** Has changes applied from now on, and those since {@link #merged}. */
+    public void start() {
+        started = true;
+        if (!written.discover().kserve().isEmpty()) {
+            changed();
+        }
+        scheduler.scheduleWithFixedDelay(this::compare, 1, 1, TimeUnit.SECONDS);
     }
 
-    /** Ends the watches that a configuration does not need. */
-    public synchronized void retain(GatewayConfig config) {
-        Set<WatchKey> needed = config.discover().kserve().stream()
-                .map(settings -> WatchKey.of(config, settings))
-                .collect(Collectors.toSet());
-        watches.entrySet().removeIf(entry -> {
-            boolean ends = !needed.contains(entry.getKey());
-            if (ends) {
-                entry.getValue().close();
+    private void compare() {
+        if (!written.discover().kserve().isEmpty() && !listed.get().equals(merged)) {
+            changed();
+        }
+    }
+
+    private void changed() {
+        if (!started || !scheduled.compareAndSet(false, true)) {
+            return;
+        }
+        try {
+            long wait = applied + PAUSE.toNanos() - System.nanoTime();
+            scheduler.schedule(this::applyNow, Math.max(0, wait), TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("the gateway is shutting down", e);
+        }
+    }
+
+    private void applyNow() {
+        applied = System.nanoTime();
+        scheduled.set(false);
+        try {
+            apply.run();
+        } catch (RuntimeException fault) {
+            LOG.error("internal error; discovered models stay as they were; please report it", fault);
+        } finally {
+            applied = System.nanoTime();
+        }
+    }
+
+    private synchronized List<WatchedKind<?>> started(GatewayConfig config) {
+        List<WatchedKind<?>> all = new ArrayList<>();
+        for (KServeConfig settings : config.discover().kserve()) {
+            all.add(services.computeIfAbsent(
+                    WatchKey.services(config, settings), key -> new WatchedKind<>(key, InferenceService::of)));
+            for (WatchKey each : WatchKey.runtimes(config, settings)) {
+                all.add(runtimes.computeIfAbsent(each, key -> new WatchedKind<>(key, ServingRuntime::of)));
             }
-            return ends;
-        });
+        }
+        return all;
     }
 
-    /** A configuration with the upstreams and models of the services that were last seen. */
-    public synchronized GatewayConfig merged(GatewayConfig config) {
+    /** A configuration, without what was discovered, is in effect: ends discovery for others. */
+    public synchronized void inEffect(GatewayConfig config) {
+        written = config;
+        Set<WatchedKind<?>> needed = new HashSet<>(started(config));
+        services.values().removeIf(each -> each.endsUnless(needed));
+        runtimes.values().removeIf(each -> each.endsUnless(needed));
+    }
+
+    private synchronized GatewayConfig withServices(GatewayConfig config, Map<String, Set<String>> models) {
         if (config.discover().kserve().isEmpty()) {
+            reported = Set.of();
             return config;
         }
-        InferenceServiceModels models = new InferenceServiceModels(config);
+        InferenceServiceModels merger = new InferenceServiceModels(config, models);
         for (KServeConfig settings : config.discover().kserve()) {
-            NamespaceWatch watch = watches.get(WatchKey.of(config, settings));
-            if (watch != null) {
-                models.add(settings, watch.services);
+            var watch = services.get(WatchKey.services(config, settings));
+            if (watch != null && watch.seen != null) {
+                watch.servers =
+                        merger.add(settings, seen(watch.seen, WatchKey.runtimes(config, settings), watch.servers));
             }
         }
-        models.omitted().stream()
+        GatewayConfig result = merger.config();
+        merger.problems().stream()
                 .filter(each -> !reported.contains(each))
                 .forEach(each ->
-                        LOG.atLevel(each.unexpected() ? Level.WARN : Level.INFO).log(each.why()));
-        reported = new HashSet<>(models.omitted());
-        return models.config();
+                        LOG.atLevel(each.unexpected() ? Level.WARN : Level.INFO).log(each.text()));
+        reported = merger.problems();
+        return result;
+    }
+
+    private SeenNamespace seen(List<InferenceService> all, List<WatchKey> keys, KnownServers before) {
+        Map<String, ServingRuntime> byName = new HashMap<>();
+        boolean complete = true;
+        for (WatchKey each : keys) {
+            var watch = runtimes.get(each);
+            if (watch != null && watch.seen != null) {
+                watch.seen.forEach(runtime -> byName.put(runtime.name(), runtime));
+            } else {
+                complete = false;
+            }
+        }
+        return new SeenNamespace(all, byName, complete, before);
+    }
+
+    /** What is wrong with InferenceServices, as sentences, by namespace and name. */
+    public synchronized Map<String, List<String>> problems() {
+        return reported.stream()
+                .filter(ServiceProblem::unexpected)
+                .collect(Collectors.groupingBy(
+                        ServiceProblem::service,
+                        TreeMap::new,
+                        Collectors.mapping(ServiceProblem::text, Collectors.toList())));
     }
 
     @Override
     public synchronized void close() {
-        watches.values().forEach(NamespaceWatch::close);
-        watches.clear();
+        inEffect(GatewayConfig.DEFAULT);
     }
 
-    /** The services of one namespace that a selector matches. */
-    private final class NamespaceWatch implements ResourceListener<InferenceService>, AutoCloseable {
+    /** The resources of one kind, in one namespace or in all. */
+    private final class WatchedKind<T> implements ResourceListener<T> {
         private final CompletableFuture<Void> first = new CompletableFuture<>();
-        private final ResourceWatch<InferenceService> watch;
-        private volatile List<InferenceService> services = List.of();
+        private final ResourceWatch<T> watch;
 
-        NamespaceWatch(WatchKey key) {
+        /** Null until they could be listed. */
+        private volatile @Nullable List<T> seen;
+
+        /** What was last known of the servers; guarded by the discovery. */
+        private KnownServers servers = KnownServers.NONE;
+
+        WatchedKind(WatchKey key, Function<JsonNode, T> read) {
             watch = new ResourceWatch<>(
-                    new WatchedResources<>(
-                            "Namespace '" + key.namespace() + "' with InferenceServices",
-                            "its last models stay in use",
-                            "/apis/serving.kserve.io/v1beta1/namespaces/" + key.namespace()
-                                    + "/inferenceservices?labelSelector="
-                                    + URLEncoder.encode(key.selector(), StandardCharsets.UTF_8),
-                            InferenceService::of),
-                    new ApiServer(key.access(), environment),
+                    new WatchedResources<>(key.name(), "its last models stay in use", key.path(), read),
+                    new ApiServer(key.access(), System.getenv()),
                     this,
-                    random);
+                    () -> ThreadLocalRandom.current().nextLong());
             watch.start();
         }
 
+        /** Ends the watch if it is not among these, and returns whether it did. */
+        boolean endsUnless(Set<WatchedKind<?>> needed) {
+            boolean ends = !needed.contains(this);
+            if (ends) {
+                watch.close();
+            }
+            return ends;
+        }
+
         @Override
-        public void changed(Collection<InferenceService> current) {
-            List<InferenceService> seen = List.copyOf(current);
-            boolean same = seen.equals(services);
-            services = seen;
+        public void changed(Collection<T> current) {
+            List<T> now = List.copyOf(current);
+            boolean same = now.equals(seen);
+            seen = now;
             first.complete(null);
             if (!same) {
-                changed.run();
+                InferenceServiceDiscovery.this.changed();
             }
         }
 
         @Override
         public void failed() {
             first.complete(null);
-        }
-
-        @Override
-        public void close() {
-            watch.close();
-        }
-    }
-
-    /** Adds InferenceServices to a configuration. */
-    static final class InferenceServiceModels {
-        private static final String PRIVATE = "-private";
-        private static final int MAX_NAME = 63;
-
-        private final GatewayConfig config;
-        private final Map<String, UpstreamConfig> upstreams;
-        private final Map<String, ModelConfig> models;
-        /** Who has a name, for messages. */
-        private final Map<String, String> owners = new HashMap<>();
-
-        private final List<OmittedService> omitted = new ArrayList<>();
-        private ValueReferences references;
-
-        /**
-         * A service that is no model.
-         *
-         * @param why a line for the log
-         * @param unexpected whether the configuration and the cluster contradict each other
-         */
-        record OmittedService(String why, boolean unexpected) {}
-
-        InferenceServiceModels(GatewayConfig config) {
-            this.config = config;
-            upstreams = new HashMap<>(config.upstreams());
-            models = new HashMap<>(config.models());
-            references = config.references();
-            new ModelNames(config.models())
-                    .exact()
-                    .keySet()
-                    .forEach(name -> owners.put(name, "the configuration has a model or an alias of this name"));
-        }
-
-        /** Adds those that have been ready. */
-        void add(KServeConfig settings, Collection<InferenceService> services) {
-            services.stream()
-                    .filter(InferenceService::known)
-                    .sorted(Comparator.comparing(InferenceService::name))
-                    .forEach(service -> add(settings, service));
-        }
-
-        /** The configuration with all that was added. */
-        GatewayConfig config() {
-            return config.withModels(upstreams, models, references);
-        }
-
-        /** Those that were not added. */
-        List<OmittedService> omitted() {
-            return omitted;
-        }
-
-        private void add(KServeConfig settings, InferenceService service) {
-            String what = "InferenceService '" + settings.namespace() + "/" + service.name() + "'";
-            UpstreamProtocol protocol = protocol(settings, service.stable());
-            String owner = owners.get(service.name());
-            if (protocol == null) {
-                omitted.add(new OmittedService(what + " is no model: " + expected(service.stable()), false));
-            } else if (owner != null) {
-                omitted.add(new OmittedService(what + " is no model: " + owner, true));
-            } else {
-                owners.put(service.name(), what + " has this name");
-                models.put(service.name(), model(settings, service, protocol));
-            }
-        }
-
-        private static @Nullable UpstreamProtocol protocol(KServeConfig settings, Predictor predictor) {
-            return settings.protocol() != null
-                    ? settings.protocol()
-                    : switch (predictor.protocol()) {
-                        case "v2" -> UpstreamProtocol.REST;
-                        case "grpc-v2" -> UpstreamProtocol.GRPC;
-                        default -> null;
-                    };
-        }
-
-        private static String expected(Predictor predictor) {
-            return "protocol v2 or grpc-v2 is expected, got '" + predictor.protocol() + "'";
-        }
-
-        private ModelConfig model(KServeConfig settings, InferenceService service, UpstreamProtocol protocol) {
-            List<TargetConfig> targets = service.revisions().isEmpty()
-                    ? predictors(settings, service, protocol)
-                    : revisions(settings, service, protocol);
-            return targets.size() == 1 ? ModelConfig.of(targets.getFirst().upstream()) : ModelConfig.of(targets);
-        }
-
-        /** The stable predictor gets what the canaries leave. */
-        private List<TargetConfig> predictors(
-                KServeConfig settings, InferenceService service, UpstreamProtocol protocol) {
-            List<TargetConfig> targets = new ArrayList<>();
-            int left = 100;
-            for (Canary canary : service.canaries()) {
-                UpstreamProtocol ofCanary = protocol(settings, canary.predictor());
-                if (ofCanary == null) {
-                    String what = "Canary '" + canary.predictor().name() + "' of InferenceService '"
-                            + settings.namespace() + "/" + service.name() + "' gets no calls: ";
-                    omitted.add(new OmittedService(what + expected(canary.predictor()), true));
-                } else {
-                    left -= canary.percent();
-                    targets.add(target(settings, service, canary.predictor(), ofCanary, canary.percent()));
-                }
-            }
-            if (left > 0) {
-                targets.addFirst(target(settings, service, service.stable(), protocol, left));
-            }
-            return targets;
-        }
-
-        private TargetConfig target(
-                KServeConfig settings,
-                InferenceService service,
-                Predictor predictor,
-                UpstreamProtocol protocol,
-                int percent) {
-            String name = predictor.service(service.name());
-            String port = settings.port() == null ? predictor.port() : settings.port();
-            boolean discovers = predictor.triton() && predictor.equals(service.stable());
-            String upstream = upstream(
-                    settings, name, new KubernetesService(settings.namespace(), name, port), protocol, discovers);
-            return new TargetConfig(name, upstream, null, null, percent);
-        }
-
-        private List<TargetConfig> revisions(
-                KServeConfig settings, InferenceService service, UpstreamProtocol protocol) {
-            List<TargetConfig> targets = new ArrayList<>();
-            int largest = Collections.max(service.revisions().values());
-            service.revisions().forEach((revision, percent) -> {
-                String port = protocol == UpstreamProtocol.GRPC ? "http2" : "http";
-                boolean discovers = service.stable().triton() && percent == largest;
-                var pods = new KubernetesService(settings.namespace(), podsOf(revision), port);
-                String upstream = upstream(settings, revision, pods, protocol, discovers);
-                targets.add(new TargetConfig(revision, upstream, null, null, percent));
-            });
-            return targets;
-        }
-
-        /**
-         * Adds an upstream, and returns its name.
-         *
-         * @param discovers whether the models that its servers list are called by their own names, too
-         */
-        private String upstream(
-                KServeConfig settings,
-                String name,
-                KubernetesService pods,
-                UpstreamProtocol protocol,
-                boolean discovers) {
-            String upstream = settings.namespace() + "/" + name;
-            upstreams.put(upstream, settings.upstream().to(protocol, List.of(pods), discovers));
-            String index = Integer.toString(config.discover().kserve().indexOf(settings));
-            references =
-                    references.copied(List.of("discover", "kserve", index, "upstream"), List.of("upstreams", upstream));
-            return upstream;
-        }
-
-        /** The Service of a revision's pods. Knative shortens names that Kubernetes would not take. */
-        private static String podsOf(String revision) {
-            if (revision.length() + PRIVATE.length() <= MAX_NAME) {
-                return revision + PRIVATE;
-            }
-            String hash = Digests.hex("MD5", revision);
-            return revision.substring(0, MAX_NAME - hash.length() - PRIVATE.length()) + hash + PRIVATE;
         }
     }
 }

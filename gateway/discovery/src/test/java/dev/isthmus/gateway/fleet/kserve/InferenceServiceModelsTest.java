@@ -4,17 +4,26 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import dev.isthmus.gateway.fleet.kserve.InferenceServiceDiscovery.InferenceServiceModels;
-import dev.isthmus.gateway.fleet.kserve.InferenceServiceDiscovery.InferenceServiceModels.OmittedService;
+import dev.isthmus.gateway.fleet.kserve.InferenceService.ServingRuntime;
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.CalledPods;
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.KnownServers;
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.SeenNamespace;
+import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.ServiceProblem;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
+import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -27,6 +36,7 @@ class InferenceServiceModelsTest {
     private static final String READY = "'conditions': [{'type': 'PredictorReady', 'status': 'True'},"
             + " {'type': 'Ready', 'status': 'True'}], 'deploymentMode': 'Standard'";
     private static final String V2 = "'model': {'protocolVersion': 'v2'}";
+    private static final String ON_RUNTIME = "'model': {'modelFormat': {'name': 'onnx'}, 'runtime': 'r'%s}";
 
     private static InferenceService service(String name, String predictor, String status) throws Exception {
         return InferenceService.of(
@@ -37,9 +47,16 @@ class InferenceServiceModelsTest {
 
     private static InferenceServiceModels models(String yaml, InferenceService... services) throws Exception {
         GatewayConfig config = ConfigLoader.parse("isthmus.yaml", yaml, Path.of("."));
-        InferenceServiceModels models = new InferenceServiceModels(config);
-        config.discover().kserve().forEach(each -> models.add(each, List.of(services)));
+        SeenNamespace seen = new SeenNamespace(List.of(services), Map.of(), false, KnownServers.NONE);
+        InferenceServiceModels models = new InferenceServiceModels(config, Map.of());
+        config.discover().kserve().forEach(each -> models.add(each, seen));
         return models;
+    }
+
+    /** With one runtime. */
+    private static Map<String, ServingRuntime> runtime(String spec) throws Exception {
+        String json = "{'metadata': {'name': 'r'}, 'spec': {" + spec + "}}";
+        return Map.of("r", ServingRuntime.of(new JsonMapper().readTree(json.replace('\'', '"'))));
     }
 
     private static UpstreamConfig upstream(GatewayConfig config, String name) {
@@ -91,7 +108,7 @@ class InferenceServiceModelsTest {
                 "'model': {'protocolVersion': 'v2'}|REST",
                 "'model': {'protocolVersion': 'grpc-v2'}|GRPC",
                 "'model': {'modelFormat': {'name': 'triton'}}|REST",
-                "'model': {'runtime': 'kserve-mlserver'}|REST",
+                "'model': {'modelFormat': {'name': 'onnx'}, 'runtime': 'kserve-mlserver'}|REST",
                 "'model': {'runtime': 'kserve-mlserver', 'protocolVersion': 'grpc-v2'}|GRPC",
                 "'containers': [{'name': 'x'}, {'name': 'kserve-container', 'env': [{'name': 'PROTOCOL', 'value': 'v2'}]}]|REST",
                 "'containers': [{'env': [{'name': 'PROTOCOL', 'value': 'grpc-v2'}]}]|GRPC",
@@ -116,6 +133,195 @@ class InferenceServiceModelsTest {
             delimiter = '|',
             quoteCharacter = '`',
             value = {
+                // OpenVINO Model Server, MLServer, a server of KServe's, Triton.
+                "'v1', 'v2', 'grpc-v2'| | |REST| ",
+                "'v2'| | |REST| ",
+                "'v2', 'v1'| | |REST| ",
+                "'grpc-v2'| | |GRPC| ",
+                // The first port is that of KServe's Service.
+                "'v2', 'grpc-v2'|{'name': 'h2c'}| |GRPC| ",
+                "'v2', 'grpc-v2'|{'name': 'grpc-port'}, {'name': 'http1'}| |GRPC|grpc-port",
+                "'v2', 'grpc-v2'|{'name': 'http1'}, {'name': 'h2c'}| |REST|http1",
+                "'v2'|{'name': 'h2c'}, {'name': 'http1'}| |REST|http1",
+                // The resource over its runtime.
+                "'v2', 'grpc-v2'|{'name': 'http1'}, {'name': 'h2c'}|, 'protocolVersion': 'grpc-v2'|GRPC|h2c",
+                "'v2', 'grpc-v2'|{'name': 'http1'}|, 'ports': [{'name': 'h2c'}, {'name': 'metrics'}]|GRPC|h2c",
+                "'grpc-v1', 'grpc-v2'| |, 'protocolVersion': 'v2'|REST| ",
+            })
+    void protocolAndPort_areThoseOfTheRuntime(
+            String protocols,
+            @Nullable String ports,
+            @Nullable String model,
+            UpstreamProtocol protocol,
+            @Nullable String port)
+            throws Exception {
+        var runtime = runtime("'protocolVersions': [" + protocols + "], 'containers': [{'name': 'other'},"
+                + " {'name': 'kserve-container', 'ports': [" + Objects.requireNonNullElse(ports, "") + "]}]");
+        String predictor = ON_RUNTIME.formatted(Objects.requireNonNullElse(model, ""));
+        GatewayConfig config = onRuntime(predictor, runtime, true, Map.of()).config();
+        assertThat(upstream(config, "ml/iris-predictor").protocol()).isEqualTo(protocol);
+        assertThat(endpoints(config, "ml/iris-predictor"))
+                .containsExactly("k8s:ml/iris-predictor" + (port == null ? "" : ":" + port));
+    }
+
+    @Test
+    void torchServe_speaksOneProtocol() throws Exception {
+        ServingRuntime runtime = ServingRuntime.of(new JsonMapper().readTree("""
+                {"metadata": {"name": "r", "annotations": {"serving.kserve.io/server-type": "torchserve"}},
+                 "spec": {"protocolVersions": ["v1", "v2", "grpc-v2"], "containers": [{"name": "kserve-container"}]}}
+                """));
+        assertThat(runtime.protocols()).containsExactly("v1");
+    }
+
+    @Test
+    void otherProtocolsOfTheRuntime_areNoModel() throws Exception {
+        var runtime = runtime("'protocolVersions': ['v1', 'grpc-v1']");
+        assertThat(onRuntime(ON_RUNTIME.formatted(""), runtime, true, Map.of()).problems())
+                .containsExactly(new ServiceProblem(
+                        "ml/iris",
+                        "InferenceService 'ml/iris' is no model: protocol v2 or grpc-v2 is expected, got 'v1, grpc-v1'",
+                        false));
+    }
+
+    private static InferenceServiceModels onRuntime(
+            String predictor, Map<String, ServingRuntime> runtimes, boolean complete, Map<String, CalledPods> before)
+            throws Exception {
+        GatewayConfig config = ConfigLoader.parse("isthmus.yaml", DISCOVER, Path.of("."));
+        InferenceServiceModels models = new InferenceServiceModels(config, Map.of());
+        List<InferenceService> services = List.of(service("iris", predictor, READY));
+        models.add(
+                config.discover().kserve().getFirst(),
+                new SeenNamespace(services, runtimes, complete, new KnownServers(before, Map.of())));
+        return models;
+    }
+
+    @Test
+    void missingRuntime_isAProblem_andServersStay() throws Exception {
+        String missing = "its runtime 'r' is neither a ServingRuntime of the namespace nor a ClusterServingRuntime";
+        InferenceServiceModels never = onRuntime(ON_RUNTIME.formatted(""), Map.of(), true, Map.of());
+        assertThat(never.config().models()).isEmpty();
+        assertThat(never.problems())
+                .containsExactly(
+                        new ServiceProblem("ml/iris", "InferenceService 'ml/iris' is no model: " + missing, true));
+
+        CalledPods pods = new CalledPods(
+                "iris-predictor", new KubernetesService("ml", "iris-predictor", "h2c"), UpstreamProtocol.GRPC, 100);
+        var before = Map.of("iris-predictor", pods);
+        InferenceServiceModels served = onRuntime(ON_RUNTIME.formatted(""), Map.of(), true, before);
+        assertThat(served.config().models()).containsOnlyKeys("iris");
+        assertThat(endpoints(served.config(), "ml/iris-predictor")).containsExactly("k8s:ml/iris-predictor:h2c");
+        ServiceProblem asBefore = new ServiceProblem(
+                "ml/iris", "InferenceService 'ml/iris' is served as it was deployed: " + missing, true);
+        assertThat(served.problems()).containsExactly(asBefore);
+
+        InferenceServiceModels decided =
+                onRuntime(ON_RUNTIME.formatted(", 'protocolVersion': 'v2'"), Map.of(), true, before);
+        assertThat(upstream(decided.config(), "ml/iris-predictor").protocol()).isEqualTo(UpstreamProtocol.REST);
+        assertThat(decided.problems()).containsExactly(asBefore);
+    }
+
+    @Test
+    void runtimesThatCannotBeListed_areAProblem_ifTheyAreNeeded() throws Exception {
+        assertThat(onRuntime(ON_RUNTIME.formatted(""), Map.of(), false, Map.of())
+                        .problems())
+                .containsExactly(new ServiceProblem(
+                        "ml/iris",
+                        "InferenceService 'ml/iris' is no model: its runtime 'r' is not known, since not all"
+                                + " ServingRuntimes and ClusterServingRuntimes can be listed",
+                        true));
+        assertThat(onRuntime(ON_RUNTIME.formatted(", 'protocolVersion': 'v2'"), Map.of(), false, Map.of())
+                        .problems())
+                .isEmpty();
+        assertThat(onRuntime(ON_RUNTIME.formatted(", 'protocolVersion': 'v1'"), Map.of(), false, Map.of())
+                        .problems())
+                .extracting(ServiceProblem::unexpected)
+                .containsExactly(false);
+    }
+
+    /** With these models on the servers of upstreams, now and before. */
+    private static InferenceServiceModels listing(
+            String yaml, Map<String, Set<String>> now, Map<String, Set<String>> before, InferenceService... services)
+            throws Exception {
+        GatewayConfig config = ConfigLoader.parse("isthmus.yaml", yaml, Path.of("."));
+        InferenceServiceModels models = new InferenceServiceModels(config, now);
+        SeenNamespace seen = new SeenNamespace(List.of(services), Map.of(), false, new KnownServers(Map.of(), before));
+        config.discover().kserve().forEach(each -> models.add(each, seen));
+        return models;
+    }
+
+    @Test
+    void serviceOfSeveralModels_becomesThem() throws Exception {
+        var listed = Map.of("ml/vision-predictor", Set.of("cats", "dogs"), "ml/iris-predictor", Set.of("iris"));
+        GatewayConfig config = listing(
+                        DISCOVER, listed, Map.of(), service("vision", V2, READY), service("iris", V2, READY))
+                .config();
+        assertThat(config.models())
+                .containsOnlyKeys("cats", "dogs", "iris")
+                .containsEntry("cats", ModelConfig.of("ml/vision-predictor"))
+                .containsEntry("iris", ModelConfig.of("ml/iris-predictor"));
+        assertThat(config.upstreams()).containsOnlyKeys("ml/vision-predictor", "ml/iris-predictor");
+    }
+
+    @Test
+    void severalModels_areSplitAsTheirService() throws Exception {
+        List<String> canaries = List.of(canary("v2", 20, ""));
+        var listed = Map.of("ml/iris-predictor", Set.of("iris", "cats"), "ml/iris-v2-predictor", Set.of("new"));
+        GatewayConfig config = listing(DISCOVER, listed, Map.of(), withCanaries("", canaries, ready("v2")))
+                .config();
+        // What only the canary has is found there by its index.
+        assertThat(config.models()).containsOnlyKeys("iris", "cats");
+        assertThat(requireNonNull(config.models().get("cats")).allTargets())
+                .containsExactly(share("iris-predictor", 80), share("iris-v2-predictor", 20));
+    }
+
+    @Test
+    void listedModels_stayWhileNoServerResponds() throws Exception {
+        Map<String, Set<String>> before = Map.of("ml/vision-predictor", Set.of("cats"));
+        InferenceService service = service("vision", V2, READY);
+        for (Map<String, Set<String>> now :
+                List.of(Map.<String, Set<String>>of(), Map.of("ml/vision-predictor", Set.<String>of()))) {
+            assertThat(listing(DISCOVER, now, before, service).config().models())
+                    .containsOnlyKeys("cats");
+        }
+        assertThat(listing(DISCOVER, Map.of("ml/vision-predictor", Set.of("dogs")), before, service)
+                        .config()
+                        .models())
+                .containsOnlyKeys("dogs");
+    }
+
+    @Test
+    void listedName_takesNoOthersName() throws Exception {
+        String yaml = """
+                upstreams: {t: {protocol: grpc, endpoints: ["t:1"]}}
+                models: {own: {upstream: t, aliases: [also]}}
+                """ + DISCOVER;
+        Set<String> names = Set.of("own", "also", "iris", "*", "a/b", "..", "cats");
+        GatewayConfig config = listing(
+                        yaml,
+                        Map.of("ml/a-predictor", names),
+                        Map.of(),
+                        service("a", V2, READY),
+                        service("iris", V2, READY))
+                .config();
+        assertThat(config.models())
+                .containsOnlyKeys("own", "iris", "cats")
+                .containsEntry("iris", ModelConfig.of("ml/iris-predictor"));
+    }
+
+    @Test
+    void ofManyModels_someAreConfigured() throws Exception {
+        Set<String> names = IntStream.range(0, 250).mapToObj(i -> "m" + i).collect(Collectors.toSet());
+        assertThat(listing(DISCOVER, Map.of("ml/iris-predictor", names), Map.of(), service("iris", V2, READY))
+                        .config()
+                        .models())
+                .hasSize(200);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
                 "'model': {'protocolVersion': 'v1'}|v1",
                 "'model': {'protocolVersion': 'grpc-v1'}|grpc-v1",
                 "'model': {'modelFormat': {'name': 'sklearn'}}|v1",
@@ -128,8 +334,9 @@ class InferenceServiceModelsTest {
         InferenceServiceModels models = models(DISCOVER, service);
         assertThat(models.config().models()).isEmpty();
         assertThat(models.config().upstreams()).isEmpty();
-        assertThat(models.omitted())
-                .containsExactly(new OmittedService(
+        assertThat(models.problems())
+                .containsExactly(new ServiceProblem(
+                        "ml/iris",
                         "InferenceService 'ml/iris' is no model: protocol v2 or grpc-v2 is expected, got '" + protocol
                                 + "'",
                         false));
@@ -150,23 +357,17 @@ class InferenceServiceModelsTest {
         assertThat(upstream.timeout()).isEqualTo(Duration.ofSeconds(7));
         assertThat(upstream.checks().interval()).isEqualTo(Duration.ofSeconds(3));
         assertThat(upstream.checks().timeout()).isEqualTo(Duration.ofSeconds(2));
-        assertThat(upstream.discover()).isFalse();
     }
 
     @Test
-    void modelsOfATriton_areCalledByTheirOwnNames_too() throws Exception {
-        String triton = "'model': {'modelFormat': {'name': 'triton'}}";
-        GatewayConfig config = models(DISCOVER, service("cifar", triton, READY), service("iris", V2, READY))
-                .config();
-        assertThat(upstream(config, "ml/cifar-predictor").discover()).isTrue();
-        assertThat(upstream(config, "ml/iris-predictor").discover()).isFalse();
-        assertThat(config.models()).containsOnlyKeys("cifar", "iris");
-
+    void serversOfAllUpstreams_areAskedForTheirModels() throws Exception {
         String traffic = revisions(target("iris-predictor-00002", 20), target("iris-predictor-00001", 80));
-        GatewayConfig knative =
-                models(DISCOVER, service("cifar", triton, traffic)).config();
-        assertThat(upstream(knative, "ml/iris-predictor-00001").discover()).isTrue();
-        assertThat(upstream(knative, "ml/iris-predictor-00002").discover()).isFalse();
+        assertThat(models(DISCOVER, service("cifar", V2, READY), service("iris", V2, traffic))
+                        .config()
+                        .upstreams()
+                        .values())
+                .hasSize(3)
+                .allMatch(UpstreamConfig::discover);
     }
 
     @Test
@@ -271,9 +472,10 @@ class InferenceServiceModelsTest {
         List<String> canaries = List.of(canary("v2", 20, ", 'protocolVersion': 'v1'"));
         InferenceServiceModels models = models(DISCOVER, withCanaries("", canaries, ready("v2")));
         assertThat(models.config().models()).containsValue(ModelConfig.of("ml/iris-predictor"));
-        assertThat(models.omitted())
-                .containsExactly(new OmittedService(
-                        "Canary 'v2' of InferenceService 'ml/iris' gets no calls: protocol v2 or grpc-v2 is expected,"
+        assertThat(models.problems())
+                .containsExactly(new ServiceProblem(
+                        "ml/iris",
+                        "InferenceService 'ml/iris' gives its canary 'v2' no calls: protocol v2 or grpc-v2 is expected,"
                                 + " got 'v1'",
                         true));
     }
@@ -334,7 +536,7 @@ class InferenceServiceModelsTest {
                 .isEmpty();
         assertThat(models(DISCOVER, service("iris", V2, before)).config().models())
                 .containsOnlyKeys("iris");
-        assertThat(models(DISCOVER, service("iris", V2, notReady)).omitted()).isEmpty();
+        assertThat(models(DISCOVER, service("iris", V2, notReady)).problems()).isEmpty();
     }
 
     @Test
@@ -351,9 +553,10 @@ class InferenceServiceModelsTest {
         assertThat(models.config().models()).containsOnlyKeys("iris", "other", "s*", "simple");
         assertThat(models.config().models()).containsEntry("iris", ModelConfig.of("t"));
         assertThat(models.config().upstreams()).containsOnlyKeys("t", "ml/simple-predictor");
-        assertThat(models.omitted())
-                .isEqualTo(Stream.of("digits", "iris")
-                        .map(name -> new OmittedService(
+        assertThat(models.problems())
+                .containsExactlyElementsOf(Stream.of("digits", "iris")
+                        .map(name -> new ServiceProblem(
+                                "ml/" + name,
                                 "InferenceService 'ml/" + name
                                         + "' is no model: the configuration has a model or an alias of this name",
                                 true))
@@ -365,8 +568,10 @@ class InferenceServiceModelsTest {
         InferenceServiceModels models =
                 models("discover: {kserve: [{namespace: ml}, {namespace: spot}]}", service("iris", V2, READY));
         assertThat(models.config().upstreams()).containsOnlyKeys("ml/iris-predictor");
-        assertThat(models.omitted())
-                .containsExactly(new OmittedService(
-                        "InferenceService 'spot/iris' is no model: InferenceService 'ml/iris' has this name", true));
+        assertThat(models.problems())
+                .containsExactly(new ServiceProblem(
+                        "spot/iris",
+                        "InferenceService 'spot/iris' is no model: InferenceService 'ml/iris' has this name",
+                        true));
     }
 }

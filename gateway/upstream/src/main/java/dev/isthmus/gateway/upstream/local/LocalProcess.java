@@ -145,10 +145,11 @@ public final class LocalProcess implements AutoCloseable {
     public UpstreamConfig upstream() {
         UpstreamConfig some = UpstreamConfig.DEFAULT;
         return DefaultValues.with(
-                some.to(
-                        GatewayConfig.UpstreamProtocol.GRPC,
-                        List.of(new ServerAddress.HostAddress(Endpoint.unix(folder.socket()))),
-                        false),
+                some,
+                "protocol",
+                GatewayConfig.UpstreamProtocol.GRPC,
+                "endpoints",
+                List.of(new ServerAddress.HostAddress(Endpoint.unix(folder.socket()))),
                 "dialect",
                 GatewayConfig.ServerDialect.GENERIC,
                 "timeout",

@@ -1,0 +1,322 @@
+package dev.isthmus.gateway.fleet.kserve;
+
+import dev.isthmus.gateway.fleet.kserve.InferenceService.Canary;
+import dev.isthmus.gateway.fleet.kserve.InferenceService.Predictor;
+import dev.isthmus.gateway.fleet.kserve.InferenceService.ServingRuntime;
+import dev.isthmus.gateway.settings.DefaultValues;
+import dev.isthmus.gateway.settings.Digests;
+import dev.isthmus.gateway.settings.DiscoverConfig.KServeConfig;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
+import dev.isthmus.gateway.settings.ModelNames;
+import dev.isthmus.gateway.settings.ModelPattern;
+import dev.isthmus.gateway.settings.NameGrammar;
+import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.settings.ValueReferences;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Adds InferenceServices to a configuration. */
+final class InferenceServiceModels {
+    private static final String PRIVATE = "-private";
+    private static final int MAX_NAME = 63;
+
+    /** Of one InferenceService, since each has health checks and figures of its own. Others are found by the index. */
+    private static final int MAX_MODELS = 200;
+
+    private final GatewayConfig config;
+    private final Map<String, Set<String>> listed;
+    private final Map<String, UpstreamConfig> upstreams;
+    private final Map<String, ModelConfig> models;
+    /** Models that have other names than their InferenceServices. */
+    private final Map<String, ModelConfig> others = new HashMap<>();
+
+    /** Who has a name, for messages. */
+    private final Map<String, String> owners = new HashMap<>();
+
+    private final Set<ServiceProblem> problems = new LinkedHashSet<>();
+    private ValueReferences references;
+
+    /**
+     * What is known of one namespace.
+     *
+     * @param runtimes by name
+     * @param complete whether there are no other runtimes; false if some could not be listed
+     * @param before what was known of its servers before
+     */
+    record SeenNamespace(
+            List<InferenceService> services,
+            Map<String, ServingRuntime> runtimes,
+            boolean complete,
+            KnownServers before) {}
+
+    /**
+     * What is known of the servers of one namespace.
+     *
+     * @param pods by Service
+     * @param models those that the servers of an upstream list as ready
+     */
+    record KnownServers(Map<String, CalledPods> pods, Map<String, Set<String>> models) {
+        static final KnownServers NONE = new KnownServers(Map.of(), Map.of());
+    }
+
+    /**
+     * Pods that get a share of the calls.
+     *
+     * @param name of their predictor's Service, or of their revision
+     */
+    record CalledPods(String name, KubernetesService service, UpstreamProtocol protocol, int percent) {}
+
+    /**
+     * Why a service is not, or not wholly, what it could be.
+     *
+     * @param service its namespace and name
+     * @param text a sentence without its full stop
+     * @param unexpected whether something is wrong, in the cluster or between it and the configuration
+     */
+    record ServiceProblem(String service, String text, boolean unexpected) {}
+
+    /** @param listed the models that are ready on the servers of an upstream, as these list them */
+    InferenceServiceModels(GatewayConfig config, Map<String, Set<String>> listed) {
+        this.config = config;
+        this.listed = listed;
+        upstreams = new HashMap<>(config.upstreams());
+        models = new HashMap<>(config.models());
+        references = config.references();
+        new ModelNames(config.models())
+                .exact()
+                .keySet()
+                .forEach(name -> owners.put(name, "the configuration has a model or an alias of this name"));
+    }
+
+    /** Adds those that have been ready. Returns what is known of their servers. */
+    KnownServers add(KServeConfig settings, SeenNamespace seen) {
+        NamespaceModels namespace = new NamespaceModels(settings, seen);
+        seen.services().stream()
+                .filter(InferenceService::known)
+                .sorted(Comparator.comparing(InferenceService::name))
+                .forEach(namespace::add);
+        return namespace.servers;
+    }
+
+    /** The configuration with all that was added. Names of the file take precedence, then those of InferenceServices. */
+    GatewayConfig config() {
+        others.keySet().removeAll(owners.keySet());
+        models.putAll(others);
+        others.clear();
+        return config.withModels(upstreams, models, references);
+    }
+
+    Set<ServiceProblem> problems() {
+        return problems;
+    }
+
+    private void report(String service, String text, boolean unexpected) {
+        problems.add(new ServiceProblem(service, "InferenceService '" + service + "' " + text, unexpected));
+    }
+
+    /** The models of one item of the settings. */
+    private final class NamespaceModels {
+        private final KServeConfig settings;
+        private final SeenNamespace seen;
+        private final KnownServers servers = new KnownServers(new HashMap<>(), new HashMap<>());
+
+        NamespaceModels(KServeConfig settings, SeenNamespace seen) {
+            this.settings = settings;
+            this.seen = seen;
+        }
+
+        void add(InferenceService service) {
+            CalledPods stable = pods(service, service.stable(), 100, false);
+            if (stable == null) {
+                return;
+            }
+            List<CalledPods> pods =
+                    service.revisions().isEmpty() ? predictors(service, stable) : revisions(service, stable.protocol());
+            Set<String> names = models(service, pods);
+            String owner = owners.get(service.name());
+            if (owner != null && names.remove(service.name())) {
+                report(service, "is no model: " + owner, true);
+            }
+            if (names.isEmpty()) {
+                return;
+            }
+            List<TargetConfig> targets = pods.stream().map(this::target).toList();
+            ModelConfig model =
+                    targets.size() == 1 ? ModelConfig.of(targets.getFirst().upstream()) : ModelConfig.of(targets);
+            if (names.remove(service.name())) {
+                owners.put(service.name(), "InferenceService '" + name(service) + "' has this name");
+                models.put(service.name(), model);
+            }
+            names.forEach(name -> others.putIfAbsent(name, model));
+        }
+
+        private String name(InferenceService service) {
+            return settings.namespace() + "/" + service.name();
+        }
+
+        private void report(InferenceService service, String text, boolean unexpected) {
+            InferenceServiceModels.this.report(name(service), text, unexpected);
+        }
+
+        /**
+         * Its own name, unless the servers that get most calls list others. What they listed last counts while none
+         * responds. A new set.
+         */
+        private Set<String> models(InferenceService service, List<CalledPods> pods) {
+            String upstream = upstream(Collections.max(pods, Comparator.comparing(CalledPods::percent)));
+            Set<String> now = listed.getOrDefault(upstream, Set.of());
+            Set<String> known = now.isEmpty() ? seen.before().models().getOrDefault(upstream, Set.of()) : now;
+            if (known.isEmpty()) {
+                return new TreeSet<>(Set.of(service.name()));
+            }
+            servers.models().put(upstream, known);
+            return known.stream()
+                    .filter(name -> NameGrammar.holds(name) && !ModelPattern.is(name))
+                    .sorted()
+                    .limit(MAX_MODELS)
+                    .collect(Collectors.toCollection(TreeSet::new));
+        }
+
+        /** The pods of a predictor, as before if its runtime is missing; null if they are not called, which is reported. */
+        private @Nullable CalledPods pods(InferenceService service, Predictor predictor, int percent, boolean canary) {
+            String runtimeName = predictor.runtime();
+            ServingRuntime runtime =
+                    runtimeName == null ? null : seen.runtimes().get(runtimeName);
+            boolean unknown = runtimeName != null && runtime == null;
+            boolean decided = settings.protocol() != null || predictor.protocol() != null;
+            List<String> protocols = predictor.protocols(runtime);
+            String name = predictor.service(service.name());
+            CalledPods pods = pods(name, protocols, ports(predictor, runtime), percent);
+            CalledPods before = unknown ? seen.before().pods().get(name) : null;
+            if (before != null && (!decided || (pods != null && pods.protocol() == before.protocol()))) {
+                pods = new CalledPods(name, before.service(), before.protocol(), percent);
+            }
+            String reason = unknown && seen.complete()
+                    ? "its runtime '" + runtimeName + "' is neither a ServingRuntime of the namespace nor a"
+                            + " ClusterServingRuntime"
+                    : pods != null
+                            ? null
+                            : unknown && !decided
+                                    ? "its runtime '" + runtimeName
+                                            + "' is not known, since not all ServingRuntimes and"
+                                            + " ClusterServingRuntimes can be listed"
+                                    : "protocol v2 or grpc-v2 is expected, got '" + String.join(", ", protocols) + "'";
+            if (reason != null) {
+                String refused = canary ? "gives its canary '" + predictor.name() + "' no calls: " : "is no model: ";
+                report(
+                        service,
+                        (pods == null ? refused : "is served as it was deployed: ") + reason,
+                        canary || (unknown && (seen.complete() || !decided)));
+            }
+            if (pods != null) {
+                servers.pods().put(name, pods);
+            }
+            return pods;
+        }
+
+        private List<String> ports(Predictor predictor, @Nullable ServingRuntime runtime) {
+            return runtime != null && predictor.ports().isEmpty() ? runtime.ports() : predictor.ports();
+        }
+
+        /** KServe's Service has the server's first port as that of its routes, which decides if it speaks both. */
+        private @Nullable CalledPods pods(String name, List<String> protocols, List<String> ports, int percent) {
+            boolean both = protocols.contains("v2") && protocols.contains("grpc-v2");
+            boolean grpc = settings.protocol() != null
+                    ? settings.protocol() == UpstreamProtocol.GRPC
+                    : both ? !ports.isEmpty() && isGrpc(ports.getFirst()) : protocols.contains("grpc-v2");
+            if (settings.protocol() == null && !grpc && !protocols.contains("v2")) {
+                return null;
+            }
+            String port = settings.port();
+            if (port == null && ports.size() > 1) {
+                port = ports.stream()
+                        .filter(each -> isGrpc(each) == grpc)
+                        .findFirst()
+                        .orElse(ports.getFirst());
+            }
+            return new CalledPods(
+                    name,
+                    new KubernetesService(settings.namespace(), name, port),
+                    grpc ? UpstreamProtocol.GRPC : UpstreamProtocol.REST,
+                    percent);
+        }
+
+        /** The stable predictor gets what the canaries leave. */
+        private List<CalledPods> predictors(InferenceService service, CalledPods stable) {
+            List<CalledPods> all = new ArrayList<>();
+            int left = stable.percent();
+            for (Canary canary : service.canaries()) {
+                CalledPods pods = pods(service, canary.predictor(), canary.percent(), true);
+                if (pods != null) {
+                    left -= pods.percent();
+                    all.add(pods);
+                }
+            }
+            if (left > 0) {
+                all.addFirst(new CalledPods(stable.name(), stable.service(), stable.protocol(), left));
+            }
+            return all;
+        }
+
+        private List<CalledPods> revisions(InferenceService service, UpstreamProtocol protocol) {
+            String port = protocol == UpstreamProtocol.GRPC ? "http2" : "http";
+            List<CalledPods> all = new ArrayList<>();
+            service.revisions().forEach((revision, percent) -> {
+                var pods = new KubernetesService(settings.namespace(), podsOf(revision), port);
+                all.add(new CalledPods(revision, pods, protocol, percent));
+            });
+            return all;
+        }
+
+        private String upstream(CalledPods pods) {
+            return settings.namespace() + "/" + pods.name();
+        }
+
+        /** Adds the upstream. */
+        private TargetConfig target(CalledPods pods) {
+            String upstream = upstream(pods);
+            List<KubernetesService> endpoints = List.of(pods.service());
+            upstreams.put(
+                    upstream,
+                    DefaultValues.with(
+                            settings.upstream(),
+                            "protocol",
+                            pods.protocol(),
+                            "endpoints",
+                            endpoints,
+                            "discover",
+                            true));
+            String index = Integer.toString(config.discover().kserve().indexOf(settings));
+            references =
+                    references.copied(List.of("discover", "kserve", index, "upstream"), List.of("upstreams", upstream));
+            return new TargetConfig(pods.name(), upstream, null, null, pods.percent());
+        }
+    }
+
+    /** As KServe tells it by the name of a port. */
+    private static boolean isGrpc(String port) {
+        return port.contains("grpc") || port.contains("h2c");
+    }
+
+    /** The Service of a revision's pods. Knative shortens names that Kubernetes would not take. */
+    private static String podsOf(String revision) {
+        if (revision.length() + PRIVATE.length() <= MAX_NAME) {
+            return revision + PRIVATE;
+        }
+        String hash = Digests.hex("MD5", revision);
+        return revision.substring(0, MAX_NAME - hash.length() - PRIVATE.length()) + hash + PRIVATE;
+    }
+}

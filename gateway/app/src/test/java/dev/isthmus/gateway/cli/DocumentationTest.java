@@ -70,6 +70,7 @@ class DocumentationTest {
             "docs/guides/installing.md: installs into the system",
             "docs/guides/installing.md: takes minutes",
             "docs/guides/kserve.md: needs Kubernetes",
+            "docs/guides/kserve.md: needs Kubernetes",
             "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/kubernetes.md: needs Kubernetes",
             "docs/guides/layers.md: builds",

@@ -100,14 +100,23 @@ final class KServeCluster implements AutoCloseable {
     }
 
     Gateway gateway(String more) throws Exception {
+        return gateway("", more);
+    }
+
+    /**
+     * A gateway in front of the namespace.
+     *
+     * @param settings further ones of discovery, each after a comma
+     */
+    Gateway gateway(String settings, String more) throws Exception {
         return TestGateways.start(
                 """
                 listeners: [{host: "127.0.0.1", port: 0}]
                 kubernetes: {api_server: "%s", ca_file: "%s", token_file: "%s"}
                 upstream_defaults: {checks: {interval: 200ms}}
-                discover: {kserve: [{namespace: %s, selector: "team in (vision, speech)"}]}
+                discover: {kserve: [{namespace: %s, selector: "team in (vision, speech)"%s}]}
                 %s
-                """.formatted(kubernetes.url(), kubernetes.ca(), folder.resolve("token"), namespace, more));
+                """.formatted(kubernetes.url(), kubernetes.ca(), folder.resolve("token"), namespace, settings, more));
     }
 
     void allow() throws Exception {

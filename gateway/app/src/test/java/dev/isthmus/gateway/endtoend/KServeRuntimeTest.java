@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.ModelConfig.Rate;
 import java.io.InputStream;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +20,7 @@ import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Runtimes, and services of several models, with the definitions of KServe 0.20. */
+/** Runtimes, services of several models, and annotations, with the definitions of KServe 0.20. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class KServeRuntimeTest {
     private static final String READY =
@@ -83,7 +84,7 @@ class KServeRuntimeTest {
         kserve.service("digits", VISION, "{}", "'storageUri': 's3://models'");
         kserve.pods("digits-predictor");
         kserve.status("digits", READY + ", 'servingRuntimeName': 'own'");
-        try (Gateway gateway = kserve.gateway(ADMIN)) {
+        try (Gateway gateway = kserve.gateway("", ADMIN)) {
             kserve.awaitStatus(gateway, "simple", 200);
             kserve.awaitStatus(gateway, "digits", 200);
             assertThat(protocol(gateway, "simple-predictor")).isEqualTo(UpstreamProtocol.REST);
@@ -107,7 +108,7 @@ class KServeRuntimeTest {
         kserve.service("digits", VISION, "{}", "'runtime': 'later'");
         kserve.pods("digits-predictor");
         kserve.status("digits", READY);
-        try (Gateway gateway = kserve.gateway(ADMIN)) {
+        try (Gateway gateway = kserve.gateway("", ADMIN)) {
             awaitProblem(gateway, "/digits' is no model: its runtime 'later' is neither", true);
             assertThat(kserve.infer(gateway, "digits").statusCode()).isEqualTo(404);
             kserve.runtime("later", "'v2'");
@@ -121,7 +122,7 @@ class KServeRuntimeTest {
         kserve.service("vision", "v2", "vision");
         kserve.pods("vision-predictor", both);
         kserve.status("vision", READY);
-        try (Gateway gateway = kserve.gateway("")) {
+        try (Gateway gateway = kserve.gateway("", "")) {
             ModelConfig model = ModelConfig.of(kserve.namespace() + "/vision-predictor");
             await().atMost(KServeCluster.PATIENCE)
                     .untilAsserted(() -> assertThat(gateway.config().models())
@@ -132,6 +133,36 @@ class KServeRuntimeTest {
             // Known, and not ready.
             kserve.pods("vision-predictor", KubernetesCluster.PodState.NOT_READY);
             kserve.awaitStatus(gateway, "digits", 503);
+        }
+    }
+
+    @Test
+    void annotations_areSettings_ifTheyAreAllowed() throws Exception {
+        kserve.service(
+                "simple",
+                VISION,
+                "{'isthmus.dev/alias': 'sum', 'isthmus.dev/rates': '{requests_per_second: 1000}',"
+                        + " 'isthmus.dev/cache': '{}', 'isthmus.dev/sticky': 'x-user'}",
+                "'protocolVersion': 'v2'");
+        kserve.pods("simple-predictor");
+        kserve.status("simple", READY);
+        try (Gateway gateway = kserve.gateway(", annotations: [alias, rates, sticky]", ADMIN)) {
+            kserve.awaitStatus(gateway, "simple", 200);
+            ModelConfig model = requireNonNull(gateway.config().models().get("simple"));
+            assertThat(model.aliases()).containsExactly("sum");
+            assertThat(model.rates()).extracting(Rate::requestsPerSecond).containsExactly(1000);
+            assertThat(model.cache()).isNull();
+            awaitProblem(
+                    gateway,
+                    "isthmus.dev/cache: '{}': 'annotations' of discover.kserve allows [alias, rates, sticky]",
+                    true);
+            awaitProblem(gateway, "isthmus.dev/sticky: 'x-user': ", true);
+            kserve.kubernetes()
+                    .request(
+                            "PATCH",
+                            kserve.path("/simple"),
+                            "{'metadata': {'annotations': {'isthmus.dev/cache': null, 'isthmus.dev/sticky': null}}}");
+            awaitProblem(gateway, "isthmus.dev", false);
         }
     }
 }

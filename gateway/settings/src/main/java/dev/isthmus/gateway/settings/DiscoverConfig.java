@@ -10,9 +10,10 @@ import org.jspecify.annotations.Nullable;
 @Doc("Models and upstreams that are found in a cluster of Kubernetes, besides those of this file. 'kubernetes' says "
         + "how its API server is reached.")
 public record DiscoverConfig(
-        @Doc("InferenceServices of KServe. Each that is ready, or has been, becomes a model with its name, or those that "
-                + "its servers list, and its predictor an upstream. A model of this file with the same name or alias takes "
-                + "precedence.")
+        @Doc(
+                "InferenceServices of KServe. Each that is ready, or has been, becomes a model with its name, or those that "
+                        + "its servers list, and its predictor an upstream. A model of this file with the same name or alias takes "
+                        + "precedence.")
         List<KServeConfig> kserve)
         implements CheckedSection {
 
@@ -28,6 +29,14 @@ public record DiscoverConfig(
         }
     }
 
+    /** A setting of a model that an InferenceService may have as an annotation. */
+    public enum ModelAnnotation {
+        ALIAS,
+        STICKY,
+        RATES,
+        CACHE
+    }
+
     @Doc("InferenceServices of one namespace.")
     public record KServeConfig(
             @Doc("The namespace.") @Required String namespace,
@@ -36,13 +45,19 @@ public record DiscoverConfig(
             @Nullable
             String selector,
 
-            @Doc("Protocol in which the predictors are called. Default: as each resource or its runtime says, v2 (rest) or "
-                    + "grpc-v2 (grpc); those of another protocol are no models.")
+            @Doc(
+                    "Protocol in which the predictors are called. Default: as each resource or its runtime says, v2 (rest) or "
+                            + "grpc-v2 (grpc); those of another protocol are no models.")
             @Nullable
             UpstreamProtocol protocol,
 
             @Doc("Name of the port of the predictors' Services, if it is not their only or first one.") @Nullable
             String port,
+
+            @Doc(
+                    "Settings of their models that InferenceServices may have as annotations isthmus.dev/NAME, in the form of "
+                            + "this file. Default: none.")
+            List<ModelAnnotation> annotations,
 
             @Doc("Settings of the upstreams, over those of 'upstream_defaults'. 'protocol', 'endpoints' and 'discover' "
                     + "do not count.")

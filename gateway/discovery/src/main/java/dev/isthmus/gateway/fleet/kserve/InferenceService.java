@@ -9,6 +9,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -19,9 +21,17 @@ import org.jspecify.annotations.Nullable;
  * @param stable the predictor that gets the calls that no canary gets
  * @param canaries that are ready and get calls; since KServe 0.20, and not with Knative
  * @param revisions of Knative that get calls, with their percentages; empty if Knative does not deploy the predictor
+ * @param annotations for the gateway, by what follows {@value #ANNOTATION}
  */
 record InferenceService(
-        String name, boolean known, Predictor stable, List<Canary> canaries, Map<String, Integer> revisions) {
+        String name,
+        boolean known,
+        Predictor stable,
+        List<Canary> canaries,
+        Map<String, Integer> revisions,
+        SortedMap<String, String> annotations) {
+    static final String ANNOTATION = "isthmus.dev/";
+
     private static final Set<String> KNATIVE = Set.of("Serverless", "Knative");
     private static final Set<String> TORCH_SERVE = Set.of("torchserve", "kserve-torchserve");
 
@@ -31,6 +41,7 @@ record InferenceService(
     InferenceService {
         canaries = List.copyOf(canaries);
         revisions = Collections.unmodifiableMap(new LinkedHashMap<>(revisions));
+        annotations = Collections.unmodifiableSortedMap(new TreeMap<>(annotations));
     }
 
     static InferenceService of(JsonNode resource) {
@@ -43,7 +54,18 @@ record InferenceService(
                 isReady(status) || predictor.hasNonNull("url"),
                 stable,
                 canaries(stable, resource.path("spec"), status),
-                revisions(resource, predictor));
+                revisions(resource, predictor),
+                annotations(resource.path("metadata").path("annotations")));
+    }
+
+    private static SortedMap<String, String> annotations(JsonNode all) {
+        SortedMap<String, String> own = new TreeMap<>();
+        all.properties().stream()
+                .filter(each -> each.getKey().startsWith(ANNOTATION))
+                .forEach(each -> own.put(
+                        each.getKey().substring(ANNOTATION.length()),
+                        each.getValue().asText()));
+        return own;
     }
 
     private static boolean isReady(JsonNode status) {

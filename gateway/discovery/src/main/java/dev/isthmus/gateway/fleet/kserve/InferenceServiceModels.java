@@ -1,8 +1,15 @@
 package dev.isthmus.gateway.fleet.kserve;
 
+import static java.util.Objects.requireNonNull;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.isthmus.gateway.fleet.kserve.InferenceService.Canary;
 import dev.isthmus.gateway.fleet.kserve.InferenceService.Predictor;
 import dev.isthmus.gateway.fleet.kserve.InferenceService.ServingRuntime;
+import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.ConfigProblem;
 import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.Digests;
 import dev.isthmus.gateway.settings.DiscoverConfig.KServeConfig;
@@ -16,22 +23,33 @@ import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.ValueReferences;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.LoaderOptions;
+import org.yaml.snakeyaml.Yaml;
+import org.yaml.snakeyaml.constructor.SafeConstructor;
+import org.yaml.snakeyaml.error.MarkedYAMLException;
+import org.yaml.snakeyaml.error.YAMLException;
 
 /** Adds InferenceServices to a configuration. */
 final class InferenceServiceModels {
+    private static final JsonMapper JSON = new JsonMapper();
     private static final String PRIVATE = "-private";
     private static final int MAX_NAME = 63;
+    /** Characters of a value in a message. */
+    private static final int MAX_SHOWN = 100;
 
     /** Of one InferenceService, since each has health checks and figures of its own. Others are found by the index. */
     private static final int MAX_MODELS = 200;
@@ -43,6 +61,7 @@ final class InferenceServiceModels {
     /** Models that have other names than their InferenceServices. */
     private final Map<String, ModelConfig> others = new HashMap<>();
 
+    private final List<ModelAlias> aliases = new ArrayList<>();
     /** Who has a name, for messages. */
     private final Map<String, String> owners = new HashMap<>();
 
@@ -116,15 +135,41 @@ final class InferenceServiceModels {
         others.keySet().removeAll(owners.keySet());
         models.putAll(others);
         others.clear();
+        for (ModelAlias each : aliases) {
+            String owner = models.containsKey(each.alias()) ? "a model has this name" : owners.get(each.alias());
+            if (owner == null) {
+                owners.put(each.alias(), "InferenceService '" + each.service() + "' has this alias");
+                models.computeIfPresent(each.model(), each::addTo);
+            } else {
+                report(each.service(), ignored("alias", each.alias(), owner), true);
+            }
+        }
+        aliases.clear();
         return config.withModels(upstreams, models, references);
     }
 
+    /** Complete when the configuration was asked for. */
     Set<ServiceProblem> problems() {
         return problems;
     }
 
     private void report(String service, String text, boolean unexpected) {
         problems.add(new ServiceProblem(service, "InferenceService '" + service + "' " + text, unexpected));
+    }
+
+    private static String ignored(String annotation, String value, String reason) {
+        String shown = value.length() <= MAX_SHOWN ? value : value.substring(0, MAX_SHOWN) + "...";
+        return "has an annotation that does not count, " + InferenceService.ANNOTATION + annotation + ": '" + shown
+                + "': " + reason;
+    }
+
+    /** An alias that an annotation gives a model. */
+    private record ModelAlias(String service, String model, String alias) {
+        ModelConfig addTo(String name, ModelConfig to) {
+            List<String> all = new ArrayList<>(to.aliases());
+            all.add(alias);
+            return DefaultValues.with(to, "aliases", List.copyOf(all));
+        }
     }
 
     /** The models of one item of the settings. */
@@ -154,8 +199,9 @@ final class InferenceServiceModels {
                 return;
             }
             List<TargetConfig> targets = pods.stream().map(this::target).toList();
-            ModelConfig model =
+            ModelConfig routed =
                     targets.size() == 1 ? ModelConfig.of(targets.getFirst().upstream()) : ModelConfig.of(targets);
+            ModelConfig model = service.annotations().isEmpty() ? routed : annotated(service, names, routed);
             if (names.remove(service.name())) {
                 owners.put(service.name(), "InferenceService '" + name(service) + "' has this name");
                 models.put(service.name(), model);
@@ -188,6 +234,81 @@ final class InferenceServiceModels {
                     .sorted()
                     .limit(MAX_MODELS)
                     .collect(Collectors.toCollection(TreeSet::new));
+        }
+
+        /** The model with what the annotations set. Its aliases are added at the end. */
+        private ModelConfig annotated(InferenceService service, Set<String> names, ModelConfig model) {
+            Map<String, Object> section = new HashMap<>(Map.of("upstream", "none"));
+            ModelConfig read = model;
+            for (Map.Entry<String, String> each : service.annotations().entrySet()) {
+                String key = key(each.getKey());
+                try {
+                    section.put(key, value(key, each.getValue()));
+                    read = read(service.name(), section);
+                } catch (ConfigException e) {
+                    section.remove(key);
+                    String reasons =
+                            e.located().stream().map(ConfigProblem::message).collect(Collectors.joining("; "));
+                    report(service, ignored(each.getKey(), each.getValue(), reasons), true);
+                }
+            }
+            String main = names.size() == 1 ? names.iterator().next() : service.name();
+            for (String alias : read.aliases()) {
+                if (names.contains(main)) {
+                    aliases.add(new ModelAlias(name(service), main, alias));
+                } else {
+                    report(service, ignored("alias", alias, "one model is expected, got " + names), true);
+                }
+            }
+            return DefaultValues.with(
+                    read, "upstream", model.upstream(), "targets", model.targets(), "aliases", List.of());
+        }
+
+        /** The key of the setting that an annotation has; empty if it is not allowed. */
+        private String key(String annotation) {
+            boolean allowed = settings.annotations().stream()
+                    .anyMatch(each -> each.name().toLowerCase(Locale.ROOT).equals(annotation));
+            return !allowed ? "" : annotation.equals("alias") ? "aliases" : annotation;
+        }
+
+        /** The value of an annotation in YAML, of a list also its only item. */
+        private Object value(String key, String text) throws ConfigException {
+            if (key.isEmpty()) {
+                String allowed = settings.annotations().toString().toLowerCase(Locale.ROOT);
+                throw new ConfigException(List.of("'annotations' of discover.kserve allows " + allowed));
+            }
+            try {
+                Object value = new Yaml(new SafeConstructor(new LoaderOptions())).load(text);
+                boolean list = key.equals("aliases") || key.equals("rates");
+                return list && !(value instanceof List) ? Stream.of(value).toList() : value == null ? "" : value;
+            } catch (YAMLException e) {
+                String problem = e instanceof MarkedYAMLException marked ? marked.getProblem() : e.getMessage();
+                throw new ConfigException(List.of("malformed YAML: " + problem));
+            }
+        }
+
+        /** Reads the section of a model, with what the configuration says of callers. It may refer to nothing. */
+        private ModelConfig read(String name, Map<String, Object> section) throws ConfigException {
+            Map<String, Object> document = new HashMap<>();
+            document.put("upstreams", Map.of("none", Map.of("protocol", "rest", "endpoints", List.of("none:1"))));
+            document.put("models", Map.of(name, section));
+            if (config.authentication() != null) {
+                String header = config.authentication().forward().principalHeader();
+                document.put(
+                        "authentication",
+                        Map.of("client_certificates", Map.of(), "forward", Map.of("principal_header", header)));
+            }
+            try {
+                String text = JSON.writeValueAsString(document);
+                if (text.contains("${")) {
+                    throw new ConfigException(List.of("a value without references is expected"));
+                }
+                return requireNonNull(ConfigLoader.parse("annotations", text, Path.of(""))
+                        .models()
+                        .get(name));
+            } catch (JsonProcessingException e) {
+                throw new ConfigException(List.of("a value without anchors is expected"));
+            }
         }
 
         /** The pods of a predictor, as before if its runtime is missing; null if they are not called, which is reported. */

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.fleet.kserve.InferenceService.ServingRuntime;
 import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.CalledPods;
 import dev.isthmus.gateway.fleet.kserve.InferenceServiceModels.KnownServers;
@@ -13,6 +14,8 @@ import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.ModelConfig.Rate;
+import dev.isthmus.gateway.settings.ModelConfig.RequestKey;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -315,6 +318,138 @@ class InferenceServiceModelsTest {
                         .config()
                         .models())
                 .hasSize(200);
+    }
+
+    private static InferenceService annotated(String name, Map<String, String> annotations) throws Exception {
+        ObjectNode resource = (ObjectNode) new JsonMapper().readTree("""
+                {"metadata": {"annotations": {"other.dev/alias": "x"}},
+                 "spec": {"predictor": {"model": {"protocolVersion": "v2"}}},
+                 "status": {"conditions": [{"type": "Ready", "status": "True"}], "deploymentMode": "Standard"}}
+                """);
+        ObjectNode metadata = (ObjectNode) resource.get("metadata");
+        metadata.put("name", name);
+        annotations.forEach(
+                (key, value) -> ((ObjectNode) metadata.get("annotations")).put("isthmus.dev/" + key, value));
+        return InferenceService.of(resource);
+    }
+
+    private static ModelConfig model(InferenceServiceModels models, String name) {
+        return requireNonNull(models.config().models().get(name));
+    }
+
+    private static final String ALLOWED =
+            "discover: {kserve: [{namespace: ml, annotations: [alias, sticky, rates, cache]}]}";
+
+    @Test
+    void annotations_areSettingsOfTheModel() throws Exception {
+        InferenceServiceModels models = models(
+                ALLOWED,
+                annotated(
+                        "iris",
+                        Map.of(
+                                "alias", "flowers",
+                                "sticky", "{header: x-user}",
+                                "rates", "{requests_per_second: 5}",
+                                "cache", "{ttl: 5m, max_bytes: 1MiB}")));
+        ModelConfig model = model(models, "iris");
+        assertThat(models.problems()).isEmpty();
+        assertThat(model.upstream()).isEqualTo("ml/iris-predictor");
+        assertThat(model.aliases()).containsExactly("flowers");
+        assertThat(model.sticky()).isEqualTo(new RequestKey("x-user", null));
+        assertThat(model.rates()).extracting(Rate::requestsPerSecond).containsExactly(5);
+        assertThat(requireNonNull(model.cache()).ttl()).isEqualTo(Duration.ofMinutes(5));
+        assertThat(model(models(ALLOWED, annotated("iris", Map.of("alias", "[a, b]"))), "iris")
+                        .aliases())
+                .containsExactly("a", "b");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "sticky|{}|either 'header' or 'parameter' is expected",
+                "sticky|{header: a, colour: b}|unknown key 'colour'",
+                "sticky|{header: x-who}|header 'x-who' is set by the gateway",
+                "rates|{requests_per_second: -1}|got '-1'",
+                "rates|[5]|5",
+                "cache|{ttl: soon}|got 'soon'",
+                "cache|{ttl: 5m|malformed YAML",
+                "cache|&a [*a]|cache",
+                "cache|{ttl: '${HOME}'}|a value without references is expected",
+                "cache|{ttl: \"\\x24{HOME}\"}|a value without references is expected",
+                "alias|''|alias",
+                "sticky|''|sticky",
+                "alias|a/b|alias 'a/b': 1 to 255 bytes are expected",
+                "alias|a*|a name without * is expected",
+                "alias|iris|is a model",
+                "model|other|'annotations' of discover.kserve allows [alias, sticky, rates, cache]",
+            })
+    void annotationThatDoesNotCount_isAProblem_andNothingElse(String annotation, String value, String reason)
+            throws Exception {
+        String yaml = ALLOWED + "\nauthentication: {client_certificates: {}, forward: {principal_header: x-who}}";
+        InferenceServiceModels models = models(
+                yaml,
+                annotated(
+                        "iris",
+                        Map.of(
+                                annotation,
+                                value,
+                                annotation.equals("rates") ? "cache" : "rates",
+                                annotation.equals("rates") ? "{caller: true}" : "{requests_per_second: 5}")));
+        ModelConfig model = model(models, "iris");
+        assertThat(model.upstream()).isEqualTo("ml/iris-predictor");
+        assertThat(model.rates().isEmpty()).isEqualTo(annotation.equals("rates"));
+        assertThat(models.problems()).singleElement().satisfies(problem -> {
+            assertThat(problem.unexpected()).isTrue();
+            assertThat(problem.text())
+                    .startsWith("InferenceService 'ml/iris' has an annotation that does not count, isthmus.dev/"
+                            + annotation + ": '" + value + "': ")
+                    .contains(reason);
+        });
+    }
+
+    @Test
+    void annotations_areNotAllowedByDefault() throws Exception {
+        InferenceServiceModels models = models(DISCOVER, annotated("iris", Map.of("alias", "a")));
+        assertThat(model(models, "iris").aliases()).isEmpty();
+        assertThat(models.problems())
+                .extracting(ServiceProblem::text)
+                .containsExactly("InferenceService 'ml/iris' has an annotation that does not count,"
+                        + " isthmus.dev/alias: 'a': 'annotations' of discover.kserve allows []");
+    }
+
+    @Test
+    void alias_takesNoOthersName() throws Exception {
+        InferenceServiceModels models = models(
+                ALLOWED,
+                annotated("a", Map.of("alias", "[iris, also, free]")),
+                annotated("b", Map.of("alias", "also")),
+                annotated("iris", Map.of()));
+        assertThat(model(models, "a").aliases()).containsExactly("also", "free");
+        assertThat(model(models, "b").aliases()).isEmpty();
+        assertThat(models.problems())
+                .extracting(ServiceProblem::text)
+                .containsExactly(
+                        "InferenceService 'ml/a' has an annotation that does not count, isthmus.dev/alias: 'iris':"
+                                + " a model has this name",
+                        "InferenceService 'ml/b' has an annotation that does not count, isthmus.dev/alias: 'also':"
+                                + " InferenceService 'ml/a' has this alias");
+    }
+
+    @Test
+    void annotations_holdForSeveralModels_exceptAnAlias() throws Exception {
+        InferenceServiceModels models = listing(
+                ALLOWED,
+                Map.of("ml/vision-predictor", Set.of("cats", "dogs")),
+                Map.of(),
+                annotated("vision", Map.of("alias", "a", "rates", "{requests_per_second: 5}")));
+        assertThat(model(models, "cats").rates()).hasSize(1);
+        assertThat(model(models, "cats").aliases()).isEmpty();
+        assertThat(models.problems())
+                .extracting(ServiceProblem::text)
+                .containsExactly("InferenceService 'ml/vision' has an annotation that does not count,"
+                        + " isthmus.dev/alias: 'a': one model is expected, got [cats, dogs]");
     }
 
     @ParameterizedTest

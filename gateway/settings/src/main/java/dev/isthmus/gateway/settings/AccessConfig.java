@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Who may do what on which models. What no rule allows is refused. */
 @Doc("Who may do what on which models. With this section, whatever no rule allows is refused with 403.")
 public record AccessConfig(
         @Doc("Rules that allow something, in any order.") @NotEmpty

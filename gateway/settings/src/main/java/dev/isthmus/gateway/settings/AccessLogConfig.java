@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The access log. */
 @Doc("Access log: a line of JSON for each call, also for requests that were refused before they were one.")
 public record AccessLogConfig(
         @Doc("File that lines are appended to, in a folder that exists. Without it they go to standard output.")

@@ -9,7 +9,6 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The address of the admin API, and who may use it. */
 @Doc("Address for operators: metrics, state, reloads.")
 public record AdminConfig(
         @Doc("Host name or address. An address that is not loopback needs a token.") @HostName @Default("127.0.0.1")
@@ -103,7 +102,6 @@ public record AdminConfig(
         }
     }
 
-    /** A token. */
     public record AdminTokenConfig(
             @Doc("File with the token; as 'token_file'.") @Required
             Path file,

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** How callers are identified. Tried in this order: API key, token, client certificate. */
 @Doc("How callers are identified. Without a valid credential a request is refused with 401. Tried in this order: API "
         + "key, token, client certificate; a credential that is sent but not valid is always refused.")
 public record AuthenticationConfig(

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 
-/** Responses of a model that are returned to equal requests. */
 @Doc("Responses that are kept and returned to equal requests, whatever their form: JSON, binary data, raw or typed "
         + "contents. Equal requests have the same inputs, requested outputs, parameters and target. Not for sequences, "
         + "streams, generate, and tensors in shared memory.")

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.settings;
 
 import java.time.Duration;
 
-/** Limits and timeouts of client connections. */
 @Doc("Limits on client connections, in number and time. 0 or 0s means no limit.")
 public record Connections(
         @Doc("Maximum number of client connections; more are closed at once.")

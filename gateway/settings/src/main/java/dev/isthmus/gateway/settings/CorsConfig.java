@@ -3,7 +3,6 @@ package dev.isthmus.gateway.settings;
 import java.time.Duration;
 import java.util.List;
 
-/** Web pages of other origins that may use a listener. */
 @Doc("Web pages of other origins that may use this listener (CORS). Without this section browsers refuse them.")
 public record CorsConfig(
         @Doc("Origins of the pages: scheme://host, with :port if it is not the scheme's own; a host *.SUFFIX stands"

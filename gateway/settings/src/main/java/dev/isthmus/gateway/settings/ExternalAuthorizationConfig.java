@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A service that is asked whether a call is allowed. */
 @Doc("A service that is asked whether a call is allowed, over gRPC with Envoy's ext_authz "
         + "(envoy.service.auth.v3.Authorization), as Open Policy Agent and Authorino speak it: after 'authentication' and "
         + "'access', for everything but liveness and readiness of the server.")

@@ -295,7 +295,6 @@ public record GatewayConfig(
         }
     }
 
-    /** The protocol of an upstream. */
     public enum UpstreamProtocol {
         GRPC,
         REST

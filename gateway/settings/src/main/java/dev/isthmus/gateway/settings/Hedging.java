@@ -2,7 +2,6 @@ package dev.isthmus.gateway.settings;
 
 import java.time.Duration;
 
-/** Second attempts for calls that are late. */
 @Doc("Hedging: an inference that takes longer than most of its model is also sent to a second server, and the first "
         + "answer counts; the other attempt is cancelled. A request may run twice. Not for sequences, streams, "
         + "generate, and requests above retry.max_body.")

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.settings;
 
-/** Limits on the load that a client may cause on one HTTP/2 connection. */
 @Doc("Abuse limits of one HTTP/2 connection. A client that exceeds one is disconnected with "
         + "ENHANCE_YOUR_CALM. Bursts refill at their rates.")
 public record Http2Abuse(

@@ -5,7 +5,6 @@ import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Access to the API server of Kubernetes, for endpoints that name a Service and for discovery. */
 @Doc("Access to the API server of Kubernetes, for endpoints 'k8s:NAMESPACE/SERVICE:PORT-NAME' and for 'discover'. The "
         + "defaults are those of a pod.")
 public record KubernetesConfig(

@@ -9,7 +9,6 @@ import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Layers that jars bring. */
 @Doc("Layers that jars bring, beside the gateway's own.")
 public record LayersConfig(
         @Doc("Folder of the jars, relative to the configuration file.") @Nullable

@@ -5,7 +5,6 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** TLS of a listener. */
 @Doc("TLS. Without this section the listener takes plain text. Changed files are read again within seconds.")
 public record ListenerTls(
         @Doc("Certificates, chosen by the host name that the client asks for (SNI). The first is the default.")
@@ -76,7 +75,6 @@ public record ListenerTls(
         REQUIRED
     }
 
-    /** Versions of TLS. */
     public enum TlsVersion {
         TLS_1_2("1.2"),
         TLS_1_3("1.3");

@@ -6,7 +6,6 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The local backend. */
 @Doc("ONNX models run by the gateway itself, as the upstream 'local'.")
 public record LocalConfig(
         @Doc("Directory of models in Triton's layout, relative to the configuration file.") @Nullable

@@ -3,7 +3,6 @@ package dev.isthmus.gateway.settings;
 import java.util.Map;
 import java.util.TreeSet;
 
-/** The log of the process. */
 @Doc("Log of the process, on standard error.")
 public record LoggingConfig(
         @Doc("text: lines for people. json: an object on each line.") @Default("text")

@@ -7,7 +7,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Metrics. The admin address has them in any case. */
 @Doc("Metrics. GET /metrics on the admin address has them in any case.")
 public record MetricsConfig(
         @Doc("How many time series the metrics of calls may have. Calls that would need more are counted with "

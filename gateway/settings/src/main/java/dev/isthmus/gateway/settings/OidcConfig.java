@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Login to the console with OpenID Connect. */
 @Doc(
         "Login to the console with OpenID Connect 1.0: the authorization code flow with PKCE. The session that begins with it "
                 + "ends as 'session' says.")

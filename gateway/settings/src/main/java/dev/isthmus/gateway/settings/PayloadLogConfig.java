@@ -7,7 +7,6 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The payload log. */
 @Doc(
         "Payload log: requests and responses of inferences as CloudEvents, in the form of KServe's inference logger, to an "
                 + "HTTP sink or a file.")

@@ -5,7 +5,6 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Where the other gateways of a deployment are asked how they are. */
 @Doc(
         "Other gateways of the same deployment. Their versions, configurations, traffic and ramps are then shown beside those "
                 + "of this one.")

@@ -3,7 +3,6 @@ package dev.isthmus.gateway.settings;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** Settings common to all ramps. */
 @Doc("Settings of all ramps.")
 public record RampsConfig(
         @Doc(

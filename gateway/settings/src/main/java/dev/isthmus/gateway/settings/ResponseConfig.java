@@ -5,7 +5,6 @@ import dev.isthmus.gateway.settings.GatewayConfig.HealthBody;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.transcoder.message.NonFinite;
 
-/** The form of responses to clients that do not ask for one. */
 @Doc("Form of responses where the client does not ask for another.")
 public record ResponseConfig(
         @Doc("How NaN and infinities are written in JSON.") @Default("token")

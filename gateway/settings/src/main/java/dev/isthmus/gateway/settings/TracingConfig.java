@@ -6,7 +6,6 @@ import java.time.Duration;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Distributed traces. */
 @Doc("Distributed traces, sent to an OpenTelemetry collector: a span for each call, each attempt and each copy "
         + "for a shadow.")
 public record TracingConfig(

@@ -13,7 +13,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** One or more upstream servers of one kind, which serve the same models. */
 @Doc("One or more servers of one kind that serve the same models.")
 public record UpstreamConfig(
         @Doc("Protocol in which the servers are called.") @Required

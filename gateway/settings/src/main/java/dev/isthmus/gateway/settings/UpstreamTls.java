@@ -3,7 +3,6 @@ package dev.isthmus.gateway.settings;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** TLS of connections to servers. */
 @Doc("TLS to the servers, for calls, health checks and metrics. Without this section connections are plain text. "
         + "The server's certificate and its host name are always verified. Changed files are read again within "
         + "seconds.")

@@ -34,7 +34,6 @@ public interface Discovery {
         void close();
     }
 
-    /** Begins to watch something. */
     @FunctionalInterface
     interface WatchStart {
         /**

@@ -22,7 +22,6 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -57,10 +56,11 @@ class ClassifiedOutputTest {
         assertRefused(new InferMessage.DecodedRequest(request()), server(wire, Dialect.MLSERVER));
     }
 
-    @Test
-    void messageThatCouldPassUnchanged_isRefusedToo() {
+    @ParameterizedTest
+    @EnumSource(names = {"MLSERVER", "KSERVE", "OVMS"})
+    void messageThatCouldPassUnchanged_isRefusedToo(Dialect dialect) {
         ByteBuf encoded = ProtobufWriter.request(ALLOCATOR, request(), Dialect.TRITON);
-        assertRefused(new InferMessage.ProtobufMessage(encoded), server(Wire.PROTOBUF, Dialect.KSERVE));
+        assertRefused(new InferMessage.ProtobufMessage(encoded), server(Wire.PROTOBUF, dialect));
         assertThat(encoded.refCnt()).isZero();
     }
 

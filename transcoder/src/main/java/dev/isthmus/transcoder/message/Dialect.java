@@ -1,6 +1,5 @@
 package dev.isthmus.transcoder.message;
 
-import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 
@@ -12,8 +11,15 @@ public enum Dialect {
     MLSERVER,
     /** KServe's Python server: no model versions. */
     KSERVE,
+    /** OpenVINO Model Server, from 2023.0 on: loses values in JSON, lists no extensions, streams graphs only. */
+    OVMS,
     /** Any other server, assumed to follow the protocol documents. */
     GENERIC;
+
+    /** The value of the key {@code dialect} in the configuration. */
+    public String key() {
+        return name().toLowerCase(Locale.ROOT);
+    }
 
     /** The dialect for the server name in the metadata. */
     public static Dialect ofServer(String name) {
@@ -21,31 +27,30 @@ public enum Dialect {
             case "triton" -> TRITON;
             case "mlserver" -> MLSERVER;
             case "kserve" -> KSERVE;
+            case "openvino model server" -> OVMS;
             default -> GENERIC;
         };
     }
 
-    /** The dialect of a server that lists these extensions, some of which only one server has. */
-    public static Dialect ofExtensions(Collection<String> names) {
-        if (names.contains("schedule_policy")) {
-            return TRITON;
-        }
-        return names.contains("model_repository_extension") ? KSERVE : GENERIC;
+    /** The dialect of a server that lists this extension, if only one server has it. */
+    public static Dialect ofExtension(String name) {
+        return switch (name) {
+            case "schedule_policy" -> TRITON;
+            case "model_repository_extension" -> KSERVE;
+            default -> GENERIC;
+        };
     }
 
     /** The dialect of a server that says so that it has no model of this name, when it is asked for its metadata. */
     public static Dialect ofUnknownModel(String model, String text) {
-        if (text.equals("Request for unknown model: '" + model + "' is not found")) {
-            return TRITON;
-        }
-        if (text.equals("Model with name " + model + " does not exist.")) {
-            return KSERVE;
-        }
-        // The second form is that of gRPC.
-        return text.equals("Model " + model + " not found")
-                        || text.equals("Model " + model + " with version  not found")
-                ? MLSERVER
-                : GENERIC;
+        return switch (text.replace(model, "MODEL")) {
+            case "Request for unknown model: 'MODEL' is not found" -> TRITON;
+            // The second form is that of gRPC.
+            case "Model MODEL not found", "Model MODEL with version  not found" -> MLSERVER;
+            case "Model with name MODEL does not exist." -> KSERVE;
+            case "Model with requested name is not found" -> OVMS;
+            default -> GENERIC;
+        };
     }
 
     /**
@@ -58,7 +63,7 @@ public enum Dialect {
 
     /** Whether fields 4 and 5 of InferParameter are supported: double and uint64. */
     public boolean wideParameters() {
-        return this != MLSERVER;
+        return this != MLSERVER && this != OVMS;
     }
 
     /** Whether a REST server accepts any JSON value as a parameter; the protocol has strings, numbers and booleans. */
@@ -67,11 +72,12 @@ public enum Dialect {
     }
 
     /**
-     * Whether a REST server with binary data loses values when it writes JSON (half floats rejected, floats widened,
-     * NaN replaced by null, non-text bytes rejected), so that binary data is requested whatever the client requests.
+     * Whether a REST server with binary data loses values when it reads or writes JSON (half floats and integers of more
+     * than 32 bits rejected, floats widened, doubles narrowed, NaN replaced by null, non-text bytes rejected), so that
+     * binary data is sent and requested whatever the client does.
      */
     public boolean lossyJson() {
-        return this == TRITON || this == KSERVE;
+        return this != MLSERVER && this != GENERIC;
     }
 
     /**
@@ -102,13 +108,13 @@ public enum Dialect {
     }
 
     /**
-     * Whether a REST server of this version supports the binary tensor data extension without listing it: KServe does
-     * since 0.14.
+     * Whether a REST server of this version supports the binary tensor data extension without listing it: OpenVINO Model
+     * Server always does, KServe since 0.14.
      */
     public boolean unannouncedBinary(String version) {
         String[] parts = version.split("\\.", -1);
         if (this != KSERVE || parts.length < 2 || !(parts[0] + parts[1]).matches("[0-9]{1,8}")) {
-            return false;
+            return this == OVMS;
         }
         return Integer.parseInt(parts[0]) > 0 || Integer.parseInt(parts[1]) >= 14;
     }
@@ -126,7 +132,7 @@ public enum Dialect {
      * the form of the request.
      */
     public boolean alwaysRaw() {
-        return this == TRITON;
+        return this == TRITON || this == OVMS;
     }
 
     /**
@@ -146,7 +152,7 @@ public enum Dialect {
 
     /** Whether responses have the name of the requested model. In MLServer and KServe the model's code writes it. */
     public boolean repeatsModel() {
-        return this == TRITON || this == GENERIC;
+        return this != MLSERVER && this != KSERVE;
     }
 
     /** Whether model versions can be requested. */
@@ -172,9 +178,9 @@ public enum Dialect {
         return this == KSERVE;
     }
 
-    /** Whether outputs may be classified: MLServer and KServe ignore it. */
+    /** Whether outputs may be classified: the others ignore it. */
     public boolean classifies() {
-        return this != MLSERVER && this != KSERVE;
+        return this == TRITON || this == GENERIC;
     }
 
     /** Whether a gRPC server supports ModelStreamInfer. */

@@ -177,6 +177,10 @@ final class TensorBuilder extends ObjectReader {
         }
         if (reader == null && binarySize < 0) {
             state.sharedOutputs.getOrDefault(name, Map.of()).forEach(this::put);
+            // OpenVINO Model Server gives a binary output without elements neither data nor a size.
+            if (!state.request && !shared() && check().elementCount(name, extents) == 0) {
+                binarySize = 0;
+            }
         }
         check().requireMemory(name, parameters(), state.limits);
         requireOneSource();

@@ -108,7 +108,7 @@ class ProtobufCodecTest {
             written.release();
             InferParameter int64 =
                     InferParameter.newBuilder().setInt64Param(bits).build();
-            InferParameter uint64 = dialect == Dialect.MLSERVER
+            InferParameter uint64 = dialect == Dialect.MLSERVER || dialect == Dialect.OVMS
                     ? InferParameter.newBuilder()
                             .setStringParam(Long.toUnsignedString(bits))
                             .build()

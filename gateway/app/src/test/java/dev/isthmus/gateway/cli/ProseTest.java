@@ -51,6 +51,7 @@ class ProseTest {
             "keepalive_min_timeout",
             "not_affected",
             "nv_inference_queue_duration_us",
+            "rt_info",
             "tls_config",
             "under_investigation",
             "unicast_peer",

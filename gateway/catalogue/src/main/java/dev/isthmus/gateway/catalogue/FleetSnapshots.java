@@ -17,7 +17,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -160,9 +159,10 @@ final class FleetSnapshots {
                 }
                 ServerCapabilities capabilities = member.server().capabilities();
                 if (capabilities != null) {
+                    ServerCapabilities.DialectReport dialect = capabilities.report();
                     node.put("protocol", member.server().peer().wire() == Wire.REST ? "rest" : "grpc")
-                            .put("dialect", capabilities.dialect().name().toLowerCase(Locale.ROOT))
-                            .put("dialect_reason", capabilities.dialectReason());
+                            .put("dialect", dialect.dialect())
+                            .put("dialect_reason", dialect.reason());
                 }
                 ArrayNode list = node.putArray("models");
                 member.models().entrySet().stream()

@@ -75,7 +75,15 @@ class StreamOverGrpcTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"TRITON, true", "MLSERVER, false", "GENERIC, true", "GENERIC, false", "AUTO, true", "AUTO, false"})
+    @CsvSource({
+        "TRITON, true",
+        "MLSERVER, false",
+        "OVMS, true",
+        "GENERIC, true",
+        "GENERIC, false",
+        "AUTO, true",
+        "AUTO, false"
+    })
     void responses_ofEitherShape_comeInOrderInTheShapeTheClientWants(ServerDialect dialect, boolean enveloped)
             throws Exception {
         try (FakeGrpcServer server = new FakeGrpcServer(new Counting(enveloped));

@@ -275,23 +275,18 @@ public record GatewayConfig(
         OIP
     }
 
-    /** The dialect of a server; auto: determined by the name in its metadata. */
+    /** The dialect of a server; auto: determined by what it says of itself. */
     public enum ServerDialect {
-        AUTO(null),
-        TRITON(Dialect.TRITON),
-        MLSERVER(Dialect.MLSERVER),
-        KSERVE(Dialect.KSERVE),
-        GENERIC(Dialect.GENERIC);
+        AUTO,
+        TRITON,
+        MLSERVER,
+        KSERVE,
+        OVMS,
+        GENERIC;
 
-        private final @Nullable Dialect dialect;
-
-        ServerDialect(@Nullable Dialect dialect) {
-            this.dialect = dialect;
-        }
-
-        /** The dialect; null if it is determined by the server's metadata. */
+        /** The dialect; null if it is determined by what the server says of itself. */
         public @Nullable Dialect dialect() {
-            return dialect;
+            return this == AUTO ? null : Dialect.valueOf(name());
         }
     }
 

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.upstream;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.oip.ModelRef;
@@ -24,34 +26,49 @@ public final class ServerCapabilities {
     private final @Nullable Dialect configured;
     private final BinaryTensorData binary;
     private final boolean sharedMemory;
-    private volatile LearnedCapabilities learned = LearnedCapabilities.of(null, "");
+    /** Null before the servers have sent them. */
+    private volatile @Nullable ServerMetadata metadata;
+    /** How a server has refused a request for {@link #UNKNOWN_MODEL}; empty before. */
+    private volatile String refusal = "";
+
+    private volatile Recognition recognition = new Recognition(Dialect.GENERIC, "no metadata yet");
+    private volatile boolean binaryByMetadata;
+
+    /** The dialect that the servers show, generic if they show none, and the observation that decides. */
+    private record Recognition(Dialect dialect, String reason) {
+
+        static Recognition of(ServerMetadata metadata, String refusal) {
+            Dialect dialect = Dialect.ofServer(metadata.name());
+            if (dialect != Dialect.GENERIC) {
+                return new Recognition(dialect, "its name '" + metadata.name() + "'");
+            }
+            for (String extension : metadata.extensions()) {
+                dialect = Dialect.ofExtension(extension);
+                if (dialect != Dialect.GENERIC) {
+                    return new Recognition(dialect, "its extension '" + extension + "'");
+                }
+            }
+            dialect = Dialect.ofUnknownModel(UNKNOWN_MODEL.name(), refusal);
+            String reason = dialect == Dialect.GENERIC ? "nothing that it says" : "its answer about an unknown model";
+            return new Recognition(dialect, reason);
+        }
+    }
 
     /**
-     * What the servers have said.
+     * The dialect for operators.
      *
-     * @param metadata null before they have
-     * @param refusal how one has refused a request for {@link #UNKNOWN_MODEL}; empty before
-     * @param reason what the dialect follows from
+     * @param dialect as the configuration names it
+     * @param reason what it follows from
+     * @param contradicted whether the configuration sets it, and the servers show another one
      */
-    private record LearnedCapabilities(
-            @Nullable ServerMetadata metadata, String refusal, Dialect dialect, String reason, boolean binary) {
+    public record DialectReport(
+            String dialect,
+            @JsonProperty("dialect_reason") String reason,
+            @JsonIgnore boolean contradicted) {
 
-        static LearnedCapabilities of(@Nullable ServerMetadata metadata, String refusal) {
-            if (metadata == null) {
-                return new LearnedCapabilities(null, refusal, Dialect.GENERIC, "no metadata yet", false);
-            }
-            Dialect dialect = Dialect.ofServer(metadata.name());
-            String reason = "its name '" + metadata.name() + "'";
-            if (dialect == Dialect.GENERIC) {
-                dialect = Dialect.ofExtensions(metadata.extensions());
-                reason = "its extensions";
-            }
-            if (dialect == Dialect.GENERIC) {
-                dialect = Dialect.ofUnknownModel(UNKNOWN_MODEL.name(), refusal);
-                reason = dialect == Dialect.GENERIC ? "nothing that it says" : "its answer about an unknown model";
-            }
-            boolean binary = metadata.extensions().contains(BINARY) || dialect.unannouncedBinary(metadata.version());
-            return new LearnedCapabilities(metadata, refusal, dialect, reason, binary);
+        /** How the upstream's servers are called, and why, without a full stop. */
+        public String sentence() {
+            return "its servers are called as " + dialect + ": " + reason;
         }
     }
 
@@ -69,28 +86,36 @@ public final class ServerCapabilities {
 
     /** The dialect; {@link Dialect#GENERIC} while it is unknown. */
     public Dialect dialect() {
-        return configured != null ? configured : learned.dialect;
+        return configured != null ? configured : recognition.dialect();
     }
 
-    /** What the dialect follows from, for operators. */
-    public String dialectReason() {
-        return configured != null ? "dialect in the configuration" : learned.reason;
+    /** The dialect, and what decides it. */
+    public DialectReport report() {
+        Recognition shown = recognition;
+        if (configured == null) {
+            return new DialectReport(shown.dialect().key(), shown.reason(), false);
+        }
+        boolean contradicted = shown.dialect() != configured && shown.dialect() != Dialect.GENERIC;
+        String reason = "dialect in the configuration"
+                + (contradicted
+                        ? ", but " + shown.reason() + " says " + shown.dialect().key()
+                        : "");
+        return new DialectReport(configured.key(), reason, contradicted);
     }
 
-    /** Whether the dialect is neither configured nor known from the servers' metadata. */
+    /** Whether neither names nor extensions tell the dialect, so that only an answer about an unknown model may. */
     public boolean isUnrecognized() {
-        LearnedCapabilities known = learned;
-        return configured == null
-                && known.metadata != null
-                // All three have one.
-                && !known.metadata.name().isEmpty()
-                && Dialect.ofServer(known.metadata.name()) == Dialect.GENERIC
-                && Dialect.ofExtensions(known.metadata.extensions()) == Dialect.GENERIC;
+        ServerMetadata known = metadata;
+        return configured != Dialect.GENERIC
+                && known != null
+                // All of them have one.
+                && !known.name().isEmpty()
+                && Recognition.of(known, "").dialect() == Dialect.GENERIC;
     }
 
     /** Whether the servers are taken for generic ones because nothing that they say tells what they are. */
     public boolean isAssumed() {
-        return isUnrecognized() && !learned.refusal.isEmpty() && learned.dialect == Dialect.GENERIC;
+        return dialect() == Dialect.GENERIC && isUnrecognized() && !refusal.isEmpty();
     }
 
     /** The features that the servers support. */
@@ -100,7 +125,7 @@ public final class ServerCapabilities {
 
     private boolean binaryTensorData() {
         return switch (binary) {
-            case AUTO -> learned.binary;
+            case AUTO -> binaryByMetadata;
             case TRUE -> true;
             case FALSE -> false;
         };
@@ -110,18 +135,27 @@ public final class ServerCapabilities {
      * The extensions listed in the servers' metadata, or else those that their dialect supports without listing them.
      */
     public List<String> extensions() {
-        ServerMetadata metadata = learned.metadata;
-        List<String> named = metadata == null ? List.of() : metadata.extensions();
+        ServerMetadata known = metadata;
+        List<String> named = known == null ? List.of() : known.extensions();
         return named.isEmpty() ? dialect().unnamedExtensions() : named;
     }
 
     /** Learns from a server's metadata. */
-    public synchronized void learn(ServerMetadata metadata) {
-        learned = LearnedCapabilities.of(metadata, learned.refusal);
+    public synchronized void learn(ServerMetadata said) {
+        metadata = said;
+        Recognition shown = Recognition.of(said, refusal);
+        Dialect used = configured != null ? configured : shown.dialect();
+        // First, so that no request is sent as JSON to a server whose JSON loses values.
+        binaryByMetadata = said.extensions().contains(BINARY) || used.unannouncedBinary(said.version());
+        recognition = shown;
     }
 
     /** Learns from how a server refuses a request for the metadata of {@link #UNKNOWN_MODEL}. */
-    public synchronized void learn(OipException refusal) {
-        learned = LearnedCapabilities.of(learned.metadata, refusal.message());
+    public synchronized void learn(OipException refused) {
+        refusal = refused.message();
+        ServerMetadata known = metadata;
+        if (known != null) {
+            learn(known);
+        }
     }
 }

@@ -165,7 +165,7 @@ final class StreamCall extends GrpcCall implements UpstreamStream {
     private boolean enveloped(ByteBuf message) {
         try {
             return switch (dialect) {
-                case TRITON -> true;
+                case TRITON, OVMS -> true;
                 case MLSERVER, KSERVE -> false;
                 case GENERIC -> StreamEnvelope.isEnvelope(message);
             };

@@ -17,6 +17,7 @@ import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.tls.TlsRegistry;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
@@ -113,6 +114,12 @@ public final class FleetProbe {
         for (ReplicaStatus server : catalogue.members()) {
             if (!server.ready()) {
                 problems.add(text(server) + " is not ready: " + server.reason());
+            }
+            ServerCapabilities capabilities = server.server().capabilities();
+            if (capabilities != null && capabilities.report().contradicted()) {
+                // The same for all servers of an upstream.
+                problems.add("upstream '" + server.upstream() + "': "
+                        + capabilities.report().sentence());
             }
         }
         Map<String, List<String>> drift = catalogue.driftTexts();

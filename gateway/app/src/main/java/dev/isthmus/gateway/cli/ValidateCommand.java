@@ -84,7 +84,7 @@ final class ValidateCommand extends Command {
                 List.of(PROBE, TIMEOUT, OUTPUT),
                 "Checks a configuration file; with --probe also the servers that it names.",
                 "Several files, and the files *.yaml of folders, are one configuration.",
-                "Exit status: 0 good, 1 a server or model is not there or replicas disagree, 2 the file is refused.");
+                "Exit status: 0 good, 1 a server or model is not as configured or replicas disagree, 2 the file is refused.");
     }
 
     @Override

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.upstream.FakeV2Server;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -72,11 +73,38 @@ class ValidateCommandTest {
                 .isZero();
         assertThat(out.toString().lines())
                 .startsWith(file + ": good")
-                .anyMatch(line -> line.matches(
-                        "b +" + rest.endpoint().authority() + " +yes +no +1/1 +generic \\(.*\\) +test( .*)?"))
+                .anyMatch(line -> line.matches("b +" + rest.endpoint().authority()
+                        + " +yes +no +1/1 +generic \\(nothing that it says\\) +test( .*)?"))
                 .anyMatch(line -> line.matches("a +" + other.endpoint().authority() + " +yes +no +1/1 +generic .*"))
                 .anyMatch(line -> line.matches("local +local +yes +no +1/1 +- .*"));
         assertThat(err.toString()).isEmpty();
+    }
+
+    @Test
+    void serversThatContradictTheirDialect_areAProblem() throws IOException {
+        try (FakeV2Server server = FakeV2Server.on(UpstreamProtocol.REST, 0, "OpenVINO Model Server")) {
+            String address = server.endpoint().authority();
+            String file = Files.writeString(folder.resolve("f.yaml"), """
+                            upstreams:
+                              wrong: { protocol: rest, endpoints: ["%1$s"], dialect: kserve }
+                              right: { protocol: rest, endpoints: ["%1$s"] }
+                            default_upstream: right
+                            """.formatted(address))
+                    .toString();
+            assertThat(run("validate", file, "--probe", "--timeout", "1m")).isEqualTo(1);
+            String contradiction = "dialect in the configuration, but its name 'OpenVINO Model Server' says ovms";
+            assertThat(out.toString())
+                    .contains("kserve (" + contradiction + ")", "ovms (its name 'OpenVINO Model Server')");
+            assertThat(err.toString().strip())
+                    .isEqualTo("upstream 'wrong': its servers are called as kserve: " + contradiction);
+            out.getBuffer().setLength(0);
+            assertThat(run("validate", file, "--probe", "--timeout", "1m", "-o", "json"))
+                    .isEqualTo(1);
+            JsonNode servers = JSON.readTree(out.toString()).path("servers");
+            assertThat(servers.findValuesAsText("dialect")).containsExactlyInAnyOrder("kserve", "ovms");
+            assertThat(servers.findValuesAsText("dialect_reason")).contains(contradiction);
+            assertThat(servers.findValues("contradicted")).isEmpty();
+        }
     }
 
     @Test

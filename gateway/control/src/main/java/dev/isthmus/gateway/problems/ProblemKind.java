@@ -53,7 +53,9 @@ enum ProblemKind implements Labelled {
     /** Servers describe a model in different ways. */
     DRIFT(ProblemSeverity.WARNING, ""),
     /** It is not known how the servers of an upstream speak the protocol. */
-    DIALECT_UNKNOWN(ProblemSeverity.WARNING, "isthmus servers");
+    DIALECT_UNKNOWN(ProblemSeverity.WARNING, "isthmus servers"),
+    /** The servers of an upstream show another dialect than the configured one. */
+    DIALECT_CONTRADICTED(ProblemSeverity.WARNING, "isthmus servers");
 
     private final ProblemSeverity severity;
     private final String command;

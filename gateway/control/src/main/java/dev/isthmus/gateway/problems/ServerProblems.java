@@ -72,10 +72,11 @@ record ServerProblems(ProblemSearch search, Map<String, List<ReplicaStatus>> ups
                 found.add(down(upstream, servers));
                 return;
             }
+            // Servers of an upstream share what is known of them.
             servers.stream()
-                    .filter(server -> server.ready() && isAssumed(server))
+                    .filter(ReplicaStatus::ready)
                     .findFirst()
-                    .ifPresent(server -> found.add(dialectUnknown(server)));
+                    .ifPresent(server -> ProblemSearch.add(dialect(server), found));
             for (ReplicaStatus server : servers) {
                 GatewayProblem problem = server.drained()
                         ? drained(server)
@@ -160,21 +161,29 @@ record ServerProblems(ProblemSearch search, Map<String, List<ReplicaStatus>> ups
                 "isthmus servers enable " + server.label() + " puts it into service again.");
     }
 
-    private static boolean isAssumed(ReplicaStatus server) {
+    private static @Nullable GatewayProblem dialect(ReplicaStatus server) {
         ServerCapabilities capabilities = server.server().capabilities();
-        return capabilities != null && capabilities.isAssumed();
-    }
-
-    private static GatewayProblem dialectUnknown(ReplicaStatus server) {
-        return problem(
-                ProblemKind.DIALECT_UNKNOWN,
-                server,
-                "The servers of upstream '" + server.upstream()
-                        + "' are taken for generic ones: neither Triton, nor MLServer, nor KServe is recognized.",
-                "Their name, their extensions and their answer about an unknown model say nothing. If they are one of"
-                        + " these, streams, NaN, versions and the list of models may be wrong.",
-                "Set upstreams." + server.upstream() + ".dialect to triton, mlserver or kserve, or to generic for any"
-                        + " other server.");
+        String key = "upstreams." + server.upstream() + ".dialect";
+        if (capabilities != null && capabilities.report().contradicted()) {
+            return problem(
+                    ProblemKind.DIALECT_CONTRADICTED,
+                    server,
+                    "Upstream '" + server.upstream() + "': "
+                            + capabilities.report().sentence() + ".",
+                    "The configuration stays in force. If the servers are right, JSON, streams, NaN, versions and the list"
+                            + " of models may be wrong.",
+                    "Remove " + key + ", or set it to what the servers are.");
+        }
+        return capabilities == null || !capabilities.isAssumed()
+                ? null
+                : problem(
+                        ProblemKind.DIALECT_UNKNOWN,
+                        server,
+                        "The servers of upstream '" + server.upstream()
+                                + "' are taken for generic ones: what they are is not recognized.",
+                        "Their name, their extensions and their answer about an unknown model say nothing. If they are of a"
+                                + " known kind, streams, NaN, versions and the list of models may be wrong.",
+                        "Set " + key + " to triton, mlserver, kserve or ovms, or to generic for any other server.");
     }
 
     private @Nullable GatewayProblem failing(ReplicaStatus server, List<ReplicaStatus> servers) {

@@ -51,6 +51,7 @@ async function serve(server) {
 
 function details(server) {
   return h('div', null,
+    server.dialect ? h('p', null, `Dialect: ${server.dialect} (${server.dialect_reason})`) : null,
     h('p', { class: 'buttons' }, h('button', { type: 'button', class: server.drained ? null : 'danger', disabled: forbidden('operate') !== '', onclick: () => serve(server) }, server.drained ? 'Enable' : 'Drain'), ` ${forbidden('operate')}`),
     h('p', null, h('a', { href: `#/traffic?${new URLSearchParams({ kind: 'server', of: server.upstream, name: server.server })}` }, 'Traffic')),
     h('p', null, server.models_all ? ['Models that are checked on it and ready: ', models(server), '. ', h('a', { href: `#/models?${new URLSearchParams({ search: server.server })}` }, 'Models')] : 'No configured model is checked on it.'),

@@ -18,6 +18,8 @@ import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.reload.ReloadResult.LastReload;
 import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -162,15 +164,36 @@ class ProblemSearchTest {
     @Test
     void serverThatIsNotRecognized_isNamed() {
         ServerCapabilities capabilities = ServerCapabilities.unknown();
-        Upstream server = new UnrecognizedServer(capabilities);
-        servers.add(new ReplicaStatus("u", "a:1", server, true, true, "", Map.of(), false, false));
+        servers(capabilities);
         assertThat(problems()).isEmpty();
         capabilities.learn(new ServerMetadata("mine", "1", List.of()));
         capabilities.learn(new OipException(ErrorCode.NOT_FOUND, "no"));
         assertThat(only(ProblemKind.DIALECT_UNKNOWN).nextStep()).contains("upstreams.u.dialect");
     }
 
-    private record UnrecognizedServer(ServerCapabilities capabilities) implements Upstream {
+    @Test
+    void serversThatContradictTheConfiguration_areNamedOnce() {
+        var capabilities = new ServerCapabilities(ServerDialect.KSERVE, BinaryTensorData.AUTO, false);
+        servers(capabilities);
+        assertThat(problems()).isEmpty();
+        capabilities.learn(new ServerMetadata("OpenVINO Model Server", "2026.3.0", List.of()));
+        GatewayProblem problem = only(ProblemKind.DIALECT_CONTRADICTED);
+        assertThat(problem.severity()).isEqualTo(ProblemSeverity.WARNING);
+        assertThat(problem.text())
+                .isEqualTo("Upstream 'u': its servers are called as kserve: dialect in the configuration,"
+                        + " but its name 'OpenVINO Model Server' says ovms.");
+        assertThat(problem.nextStep()).contains("upstreams.u.dialect");
+    }
+
+    /** Two servers of the upstream, which are ready. */
+    private void servers(ServerCapabilities capabilities) {
+        for (String address : List.of("a:1", "b:1")) {
+            Upstream server = new DescribedServer(capabilities);
+            servers.add(new ReplicaStatus("u", address, server, true, true, "", Map.of(), false, false));
+        }
+    }
+
+    private record DescribedServer(ServerCapabilities capabilities) implements Upstream {
         @Override
         public String name() {
             return "u";

@@ -1,7 +1,5 @@
 package dev.isthmus.gateway.upstream;
 
-import com.fasterxml.jackson.annotation.JsonIgnore;
-import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.oip.ModelRef;
@@ -61,10 +59,7 @@ public final class ServerCapabilities {
      * @param reason what it follows from
      * @param contradicted whether the configuration sets it, and the servers show another one
      */
-    public record DialectReport(
-            String dialect,
-            @JsonProperty("dialect_reason") String reason,
-            @JsonIgnore boolean contradicted) {
+    public record DialectReport(String dialect, String reason, boolean contradicted) {
 
         /** How the upstream's servers are called, and why, without a full stop. */
         public String sentence() {

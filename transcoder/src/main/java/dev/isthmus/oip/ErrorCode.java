@@ -35,7 +35,6 @@ public enum ErrorCode {
     EXPECTATION_FAILED(417, 3, FailureCause.UNSUPPORTED),
     /** More header fields, or larger ones, than configured. */
     HEADERS_TOO_LARGE(431, 8, FailureCause.TOO_LARGE),
-    /** The HTTP version is not supported. */
     HTTP_VERSION_NOT_SUPPORTED(505, 12, FailureCause.UNSUPPORTED),
     /** The request cannot be queued: the queue in front of its executor is full. */
     OVERLOADED(503, 8, FailureCause.MEMORY),

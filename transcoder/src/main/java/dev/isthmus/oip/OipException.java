@@ -38,7 +38,6 @@ public final class OipException extends RuntimeException {
         GATEWAY,
         /** The gateway, naming what is behind it. */
         CONFIDENTIAL,
-        /** A server. */
         SERVER
     }
 

@@ -31,7 +31,6 @@ public sealed interface InferMessage {
         return bytes;
     }
 
-    /** A REST body. */
     record RestMessage(RestBody body) implements InferMessage {
         @Override
         public Wire wire() {

@@ -61,7 +61,6 @@ public final class RetainedText implements ValueReader {
         return size;
     }
 
-    /** The retained text. */
     public String text() {
         return new String(text, 0, size, StandardCharsets.UTF_8);
     }

@@ -47,7 +47,6 @@ final class EightDigits {
         return value(eight << half << half);
     }
 
-    /** The value of all eight digits. */
     static long value(long all) {
         long pairs = all * 10 + (all >>> 8);
         long even = (pairs & 0x000000ff000000ffL) * (100L + (1_000_000L << 32));

@@ -7,7 +7,6 @@ package dev.isthmus.transcoder.number;
  * time than {@link UnitFloats}.
  */
 final class UnitFloatBlock {
-    /** The numbers of a block. */
     static final int NUMBERS = 128;
     /** The bytes that are searched for commas together, in words of eight. */
     private static final int SEARCHED = 512;

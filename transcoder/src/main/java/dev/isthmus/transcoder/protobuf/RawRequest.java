@@ -93,7 +93,6 @@ public final class RawRequest {
         return outline.outputs().size();
     }
 
-    /** Its outline. */
     public RequestOutline outline() {
         return outline;
     }

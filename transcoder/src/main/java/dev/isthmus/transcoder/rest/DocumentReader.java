@@ -344,7 +344,6 @@ final class DocumentReader extends ObjectReader {
             this.limits = limits;
         }
 
-        /** The reader of the next object. */
         ObjectReader next(ReaderState state) {
             if (complete.size() == limits.tensors()) {
                 throw OipException.invalid("outputs: at most " + limits.tensors() + " are accepted");

@@ -17,7 +17,6 @@ import java.util.Set;
 public record OutputForms(
         boolean binaryByDefault, Map<String, Boolean> binaryByName, Set<String> base64, NonFinite nonFinite) {
 
-    /** All outputs as JSON. */
     public static final OutputForms JSON = new OutputForms(false, Map.of(), Set.of(), NonFinite.TOKEN);
 
     /** All outputs as binary data. */

@@ -54,7 +54,6 @@ final class ServerRecord {
         return new ServerId(member.upstream(), member.label());
     }
 
-    /** Whether it is in this process. */
     boolean inProcess() {
         return member.server() instanceof InProcessServer;
     }

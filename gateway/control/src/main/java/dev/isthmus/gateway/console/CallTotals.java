@@ -134,7 +134,6 @@ public final class CallTotals {
         }
     }
 
-    /** Adds calls of a caller. */
     void addCaller(long count, boolean error) {
         calls += count;
         failed += error ? count : 0;

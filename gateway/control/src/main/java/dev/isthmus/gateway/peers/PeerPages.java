@@ -241,7 +241,6 @@ public final class PeerPages implements AutoCloseable {
         private final Map<String, String> configuration;
         private final String version;
 
-        /** A gateway that has answered. */
         private record ReachedGateway(PeerAnswer answer, PeerSummary summary) {}
 
         /** @param tls whether consoles are addressed with https */

@@ -30,7 +30,6 @@ record GatewayProblem(
         String nextStep,
         String command,
         String page) {
-    /** The worst first. */
     static final Comparator<GatewayProblem> WORST_FIRST = Comparator.comparing(GatewayProblem::severity)
             .thenComparing(GatewayProblem::kind)
             .thenComparing(problem -> problem.share == null ? 0 : -problem.share)

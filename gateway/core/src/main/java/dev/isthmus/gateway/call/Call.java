@@ -79,7 +79,6 @@ public record Call(
                 : new Call(operation, deadlineNanos, headers, other, began, context);
     }
 
-    /** Whether it is one of a sequence. */
     public boolean sequence() {
         return sequenceNanos != NO_SEQUENCE;
     }

@@ -189,7 +189,6 @@ public final class CallContext {
         span = own;
     }
 
-    /** The span of the call. */
     public TraceSpan span() {
         return span;
     }
@@ -327,7 +326,6 @@ public final class CallContext {
         return responseBytes;
     }
 
-    /** The request is complete. */
     public void requestComplete(long now) {
         requestNanos = Math.max(0, now - startNanos);
     }

@@ -14,7 +14,6 @@ public abstract class ForwardingReply implements Reply {
         this.delegate = delegate;
     }
 
-    /** The reply to forward to. */
     protected final Reply delegate() {
         return delegate;
     }

@@ -6,7 +6,6 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface HeaderFields {
 
-    /** No fields. */
     HeaderFields NONE = name -> null;
 
     /** The values of a field, joined with commas; null if the field is missing. The name is in lower case. */

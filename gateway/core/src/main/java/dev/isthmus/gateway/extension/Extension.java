@@ -262,7 +262,6 @@ public enum Extension {
      */
     private record Rpc(String method, RequestMessage request, Message response) {}
 
-    /** The JSON forms of request and response. */
     private record Body(JsonForm request, JsonForm response) {}
 
     /** Whether a request that a server may already have processed may be sent to another one. */

@@ -73,12 +73,10 @@ final class RequestMessage {
         return type;
     }
 
-    /** The fields that are names. */
     Stream<FieldDescriptor> names() {
         return Stream.of(model, version, resource).filter(Objects::nonNull).map(FieldDescriptor.class::cast);
     }
 
-    /** Whether this field is a name. */
     private boolean isName(FieldDescriptor field) {
         return names().anyMatch(field::equals);
     }

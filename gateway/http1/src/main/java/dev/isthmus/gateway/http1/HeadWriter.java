@@ -38,7 +38,6 @@ public final class HeadWriter {
         return head;
     }
 
-    /** The head of a request. */
     public static HeadWriter request(String method, String target) {
         HeadWriter head = begin();
         head.append(method);

@@ -17,7 +17,6 @@ public record AbuseLimits(
         int controlFramesPerData,
         int queuedFrames) {
 
-    /** No limits. */
     public static final AbuseLimits NONE = new AbuseLimits(BucketLimit.ANY, BucketLimit.ANY, BucketLimit.ANY, 0, 0);
 
     public AbuseLimits {

@@ -11,7 +11,6 @@ interface FrameSink {
     /** Whether the sink accepts more frames; checked before each. */
     boolean acceptsFrames();
 
-    /** A frame of this type begins. */
     void frameBegins(int type);
 
     /**

@@ -55,7 +55,6 @@ final class InferCall extends ForwardingReply {
         HELD,
         /** It is its target's, which releases it. */
         SENT,
-        /** The call has ended. */
         ENDED
     }
 
@@ -72,7 +71,6 @@ final class InferCall extends ForwardingReply {
         routed.call();
     }
 
-    /** Whether the call has ended. */
     boolean isEnded() {
         return stage == InferStage.ENDED;
     }

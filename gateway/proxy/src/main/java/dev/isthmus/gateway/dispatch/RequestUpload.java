@@ -132,7 +132,6 @@ final class RequestUpload implements Subscription {
         /** Length of the client's whole body in bytes, as counted by limits. */
         long length();
 
-        /** Its outline. */
         RequestOutline outline();
 
         /**

@@ -113,7 +113,6 @@ final class RecordedSpan implements TraceSpan {
         }
     }
 
-    /** The call has ended. */
     void ended(CallContext call) {
         if (span.isRecording()) {
             span.updateName(CallAttributes.name(call));

@@ -94,7 +94,6 @@ public record RouteFallback(Route route) implements RouteService {
         return call.loop().schedule(() -> late.accept(failure), nanos, TimeUnit.NANOSECONDS);
     }
 
-    /** Sends a request to the fallback. */
     static Subscription sendTo(Target fallback, Call call, UpstreamRequest request, Reply reply) {
         call.context().sentTo(fallback.arm(), fallback.upstream().name(), fallback.model());
         return fallback.service().send(call, request, reply);

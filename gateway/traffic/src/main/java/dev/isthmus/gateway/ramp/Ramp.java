@@ -334,7 +334,6 @@ final class Ramp implements AutoCloseable {
         meters.close();
     }
 
-    /** The meters of one ramp. */
     static final class RampMeters implements AutoCloseable {
         private final ReplaceableMeters meters;
         private final Counter steps;

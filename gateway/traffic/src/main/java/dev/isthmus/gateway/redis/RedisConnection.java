@@ -334,7 +334,6 @@ final class RedisConnection implements AutoCloseable {
         meters.close();
     }
 
-    /** The meters of the connection to Redis. */
     static final class RedisMeters implements AutoCloseable {
         private final ReplaceableMeters meters;
         private final Counter answered;

@@ -15,7 +15,6 @@ import org.jspecify.annotations.Nullable;
 public record RequestAttributes(HeaderFields headers, Map<String, Parameter> parameters, String id) {
     private static final double EXACT = 0x1p53;
 
-    /** No attributes. */
     public static final RequestAttributes NONE = new RequestAttributes(HeaderFields.NONE, Map.of(), "");
 
     /** The protocol's {@code priority}: 1 is the highest, 0 none in particular, also for what is no such number. */

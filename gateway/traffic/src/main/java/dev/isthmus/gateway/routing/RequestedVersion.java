@@ -15,7 +15,6 @@ record RequestedVersion(String version, @Nullable String pin) {
         return arm.version() == null || version.equals(arm.version());
     }
 
-    /** Whether the target is a candidate. */
     boolean isCandidate(WeightedTarget arm) {
         return Objects.equals(pin, arm.version());
     }

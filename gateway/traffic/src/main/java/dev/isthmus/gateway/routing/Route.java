@@ -164,7 +164,6 @@ public final class Route {
         return services;
     }
 
-    /** The upstreams of the shadows. */
     public List<Upstream> shadowUpstreams() {
         return shadows.isEmpty()
                 ? List.of()

@@ -184,7 +184,6 @@ public final class RoutingTable {
         return configured.values();
     }
 
-    /** Whether it is one of the configured routes. */
     public boolean isConfigured(Route route) {
         return configured.get(route.key()) == route;
     }

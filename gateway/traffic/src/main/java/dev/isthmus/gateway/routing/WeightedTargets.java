@@ -129,7 +129,6 @@ public final class WeightedTargets {
         return arms.stream().filter(arm -> isCandidate(arm, version)).count();
     }
 
-    /** The target of this name. */
     @Nullable
     WeightedTarget named(String name) {
         for (WeightedTarget arm : arms) {

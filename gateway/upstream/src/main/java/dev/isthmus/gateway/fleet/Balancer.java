@@ -50,7 +50,6 @@ interface Balancer {
         /** A server of unknown latency gets one call, and no other before that call has ended. */
         private static final double UNKNOWN_LATENCY_COST = Double.MAX_VALUE / 1e9;
 
-        /** Compares two servers. */
         @FunctionalInterface
         interface ReplicaOrder {
             /** Negative if the first is better; 0 if they are equal, and the random order decides. */

@@ -107,7 +107,6 @@ public final class Cluster implements Upstream {
         replicas.ownHeaders(headers);
     }
 
-    /** The servers and their current state. */
     public List<ReplicaStatus> members() {
         return replicas.members();
     }

@@ -96,7 +96,6 @@ final class ClusterMetrics implements AutoCloseable {
         return meters.add(Timer.builder(meter).description(what).tags(tags).serviceLevelObjectives(BUCKETS)::register);
     }
 
-    /** The counters of these causes, in their order. */
     private Map<FailureCause, Counter> rejections(FailureCause first, FailureCause last) {
         return counters(
                 EnumSet.range(first, last),
@@ -114,7 +113,6 @@ final class ClusterMetrics implements AutoCloseable {
                         .tags(upstream.and(tag, value.name().toLowerCase(Locale.ROOT)))::register));
     }
 
-    /** Registers gauges for the circuit breaker. */
     void watch(CircuitBreakers breakers) {
         meters.add(Gauge.builder("isthmus.upstream.breaker.state", breakers, CircuitBreakers::state)
                 .description("State of the circuit breaker. 0: closed, 1: half-open, 2: open")
@@ -127,14 +125,12 @@ final class ClusterMetrics implements AutoCloseable {
                 .tags(upstream)::register);
     }
 
-    /** Registers a gauge for the retry budget. */
     void watch(RetryBudget budget) {
         meters.add(Gauge.builder("isthmus.upstream.retry.budget", budget, RetryBudget::available)
                 .description("Retries that the budget allows at present")
                 .tags(upstream)::register);
     }
 
-    /** The policy of hedging, with its counters. */
     HedgePolicy hedging(Hedging settings, Retry retry, LongSupplier nanoTime) {
         Map<HedgeEvent, Counter> events = counters(
                 EnumSet.allOf(HedgeEvent.class),
@@ -187,7 +183,6 @@ final class ClusterMetrics implements AutoCloseable {
                 .because(why);
     }
 
-    /** Counts a call that is not admitted. */
     void rejected(FailureCause why) {
         LabelledCounters.increment(rejections, why);
     }

@@ -37,13 +37,11 @@ public record ClusterResources(
         DrainedServers drained,
         BooleanSupplier ending) {
 
-    /** The same with another source of queue depths. */
     public ClusterResources withPending(QueueDepthSource other) {
         return new ClusterResources(
                 loop, allocator, meters, nanoTime, random, discovery, other, modelChecks, drained, ending);
     }
 
-    /** The same with another discovery. */
     public ClusterResources withDiscovery(Discovery other) {
         return new ClusterResources(
                 loop, allocator, meters, nanoTime, random, other, pending, modelChecks, drained, ending);

@@ -50,7 +50,6 @@ public final class DrainedServers {
         return drain == null || began < drain.nanos();
     }
 
-    /** All of them. */
     public Map<String, String> all() {
         return drains.entrySet().stream()
                 .collect(Collectors.toMap(

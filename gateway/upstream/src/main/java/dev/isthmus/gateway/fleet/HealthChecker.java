@@ -439,7 +439,6 @@ final class HealthChecker implements AutoCloseable {
             }
         }
 
-        /** The reply to one probe. */
         private class ModelProbe implements Reply {
             final ModelRef model;
             final HealthThreshold threshold;

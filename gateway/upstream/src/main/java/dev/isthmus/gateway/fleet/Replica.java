@@ -379,7 +379,6 @@ final class Replica {
 
         private final LongAdder boundErrors = new LongAdder();
 
-        /** The result of a check of a server. */
         enum CheckResult implements Labelled {
             READY,
             /** The server reports that it is not ready. */

@@ -13,7 +13,6 @@ record ReplicaReadiness(ServerState server, String reason, Map<ModelRef, Boolean
     /** Not checked yet: the server counts as usable, so that a gateway that has just started serves at once. */
     static final ReplicaReadiness UNKNOWN = new ReplicaReadiness(ServerState.UNKNOWN, "", Map.of());
 
-    /** Whether a server is ready. */
     enum ServerState {
         UNKNOWN,
         READY,

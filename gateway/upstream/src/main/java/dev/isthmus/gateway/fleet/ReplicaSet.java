@@ -279,7 +279,6 @@ public final class ReplicaSet implements AutoCloseable {
         return replicas;
     }
 
-    /** The servers and their current state. */
     List<ReplicaStatus> members() {
         long now = resources.nanoTime().getAsLong();
         return known.stream().map(replica -> member(replica, now)).toList();

@@ -41,7 +41,6 @@ public final class FairQueue<T> {
         return size == 0;
     }
 
-    /** How many calls of a caller wait. */
     public int waitingOf(Object caller) {
         int waiting = 0;
         for (ModelFlows<T> each : models.values()) {

@@ -67,7 +67,6 @@ public final class ServerCapabilities {
         }
     }
 
-    /** Starts with what is configured. */
     public ServerCapabilities(ServerDialect dialect, BinaryTensorData binary, boolean sharedMemory) {
         this.configured = dialect.dialect();
         this.binary = binary;
@@ -113,7 +112,6 @@ public final class ServerCapabilities {
         return dialect() == Dialect.GENERIC && isUnrecognized() && !refusal.isEmpty();
     }
 
-    /** The features that the servers support. */
     public ServerFeatures peer(Wire wire) {
         return new ServerFeatures(wire, dialect(), wire == Wire.REST && binaryTensorData(), sharedMemory);
     }
@@ -135,7 +133,6 @@ public final class ServerCapabilities {
         return named.isEmpty() ? dialect().unnamedExtensions() : named;
     }
 
-    /** Learns from a server's metadata. */
     public synchronized void learn(ServerMetadata said) {
         metadata = said;
         Recognition shown = Recognition.of(said, refusal);

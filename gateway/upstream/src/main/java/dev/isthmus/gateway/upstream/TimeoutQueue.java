@@ -17,7 +17,6 @@ public final class TimeoutQueue {
     private @Nullable CallTimeout first;
     private @Nullable CallTimeout last;
     private @Nullable Future<?> timer;
-    /** When the timer expires. */
     private long timerEnd;
 
     /** @param nanoTime on the scale of {@link System#nanoTime()} */

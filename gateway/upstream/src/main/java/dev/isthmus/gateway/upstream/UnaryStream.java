@@ -39,7 +39,6 @@ public final class UnaryStream implements UpstreamStream {
     private boolean ended;
     private boolean closed;
 
-    /** A stream of calls to this upstream. */
     public UnaryStream(Upstream upstream, Call call, Reply reply) {
         this.upstream = upstream;
         this.call = call;
@@ -113,7 +112,6 @@ public final class UnaryStream implements UpstreamStream {
         }
     }
 
-    /** Receives the response to one request. */
     private final class UnaryReply implements Reply {
         private final String id;
         private final ModelRef model;

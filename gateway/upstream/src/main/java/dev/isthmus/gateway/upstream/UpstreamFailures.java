@@ -28,7 +28,6 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
         return failure.code() == ErrorCode.UNAVAILABLE || failure.code() == ErrorCode.DEADLINE_EXCEEDED;
     }
 
-    /** No connection could be established. */
     public OipException unreachable(@Nullable Throwable cause) {
         String what = ownProcess() ? "has no process at the moment: it is being started" : "is not reachable";
         return unavailable(FailureCause.CONNECT, what, cause, Processed.NO);
@@ -101,7 +100,6 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
                 Processed.MAYBE);
     }
 
-    /** The response exceeds its limit. */
     public OipException responseTooLarge(long limit, @Nullable Throwable cause) {
         return tooLarge("a response of more than " + limit + " bytes", cause);
     }

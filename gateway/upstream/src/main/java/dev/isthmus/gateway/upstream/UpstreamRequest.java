@@ -71,7 +71,6 @@ public sealed interface UpstreamRequest {
         return null;
     }
 
-    /** Releases the body. */
     default void release() {}
 
     /**

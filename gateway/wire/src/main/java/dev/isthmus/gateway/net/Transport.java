@@ -89,7 +89,6 @@ public enum Transport {
         return Epoll.isAvailable() ? EPOLL : NIO;
     }
 
-    /** The transport of an event loop. */
     public static Transport of(EventLoop loop) {
         return loop instanceof IoEventLoop io && io.isIoType(EpollIoHandler.class) ? EPOLL : NIO;
     }

@@ -56,7 +56,6 @@ abstract class GrpcCall implements StreamListener, Subscription {
 
     private boolean finished;
 
-    /** A call that has not started. */
     GrpcCall(GrpcConnectionPool pool, HeaderFieldList head, CallTimeout timeout, Reply reply) {
         this.pool = pool;
         this.head = head;
@@ -168,7 +167,6 @@ abstract class GrpcCall implements StreamListener, Subscription {
         write(MessagePrefix.before(message, pool.allocator()), last);
     }
 
-    /** Ends the request. */
     void endRequest() {
         write(Unpooled.EMPTY_BUFFER, true);
     }

@@ -60,7 +60,6 @@ final class GrpcConnectionPool {
     private int largeWindows;
     private boolean closed;
 
-    /** A pool without connections. */
     GrpcConnectionPool(
             StatusText texts,
             ConnectionRules rules,

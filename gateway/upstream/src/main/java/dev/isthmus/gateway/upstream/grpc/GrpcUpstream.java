@@ -294,7 +294,6 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
         }
     }
 
-    /** Converts metadata messages to values. */
     private static final class MetadataReader {
 
         private MetadataReader() {}

@@ -51,7 +51,6 @@ public final class LocalProcess implements AutoCloseable {
     /** The line on standard output which says that the models of the start are loaded, or have failed. */
     public static final String LOADED = "isthmus: the local models are loaded";
 
-    /** The class of the program. */
     private static final String PROGRAM = "dev.isthmus.gateway.cli.IsthmusCommand";
     /** A model that has run at so many crashes is not loaded again. */
     private static final int MAX_CRASHES = 3;

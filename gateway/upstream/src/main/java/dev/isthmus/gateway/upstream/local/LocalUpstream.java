@@ -56,7 +56,6 @@ import java.util.function.ToDoubleFunction;
 
 /** The local backend as an upstream: results arrive on its worker threads and are passed to the call's loop. */
 public final class LocalUpstream implements InProcessServer {
-    /** The upstream's configured name. */
     public static final String NAME = "local";
 
     private static final Duration PAUSE = Duration.ofMillis(100);
@@ -216,7 +215,6 @@ public final class LocalUpstream implements InProcessServer {
         }
     }
 
-    /** The meters of the local backend. */
     private static final class LocalMeters implements AutoCloseable {
         private final ReplaceableMeters meters;
         private final LocalBackend backend;

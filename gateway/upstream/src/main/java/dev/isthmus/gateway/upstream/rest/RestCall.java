@@ -78,7 +78,6 @@ final class RestCall implements Subscription {
         return ended;
     }
 
-    /** Whether the request's method is safe. */
     boolean safe() {
         return request.safe();
     }
@@ -97,7 +96,6 @@ final class RestCall implements Subscription {
         }
     }
 
-    /** Sends the request on a connection. */
     void sendOn(RestConnection carrier) {
         waitEnded();
         connection = carrier;
@@ -442,7 +440,6 @@ final class RestCall implements Subscription {
             return parts != null;
         }
 
-        /** Whether the body is a stream of events. */
         boolean events() {
             return parts != null && !passOffered;
         }

@@ -61,7 +61,6 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
         return channel.eventLoop();
     }
 
-    /** How it is used now. */
     ConnectionUse use() {
         boolean idle = exchange == null;
         return new ConnectionUse(

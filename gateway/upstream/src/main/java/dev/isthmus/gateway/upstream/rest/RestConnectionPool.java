@@ -210,7 +210,6 @@ final class RestConnectionPool {
         }
     }
 
-    /** The connection has ended. */
     void connectionClosed(RestConnection connection) {
         connected.remove(connection);
         idle.remove(connection);
@@ -301,7 +300,6 @@ final class RestConnectionPool {
             }
         }
 
-        /** Stops the timer. */
         void stop() {
             if (timer != null) {
                 timer.cancel(false);

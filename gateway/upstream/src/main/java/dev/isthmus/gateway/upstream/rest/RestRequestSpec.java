@@ -116,7 +116,6 @@ final class RestRequestSpec {
         return new RestRequestSpec(pool, path, call, JSON, body, RestBody.ALL_JSON);
     }
 
-    /** The connections to its server. */
     RestConnectionPool pool() {
         return pool;
     }

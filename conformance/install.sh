@@ -269,7 +269,7 @@ check() { # what a component needs at run time, each time: packages may be remov
     say "Triton is published as a Python wheel for Linux on x86-64 only (glibc 2.35 or later), this is $(uname -s) on $(uname -m)"
     exit 3
   fi
-  PATH=$PATH:/sbin ldconfig -p | grep -q 'libpython3\.11\.so\.1\.0' || debian libpython3.11 "Triton's python backend needs libpython3.11.so.1.0"
+  PATH=$PATH:/sbin ldconfig -p | grep 'libpython3\.11\.so\.1\.0' >/dev/null || debian libpython3.11 "Triton's python backend needs libpython3.11.so.1.0"
 }
 
 onnxruntime() {

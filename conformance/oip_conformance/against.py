@@ -18,16 +18,20 @@ from urllib.parse import quote
 
 from google.protobuf.json_format import MessageToDict
 
+from . import messages as pb
 from .against_cases import GRPC, REST
+from .against_documented import Pair, reasons
 from .cases import Endpoint
 from .cases_models import inputs_of
-from .client import LENGTH, Answer, NotApplicable, json_body
+from .client import LENGTH, Answer, NotApplicable, grpc_result, json_body
 from .models import Models
 from .running import answers
-from .tls import Tls
+from .tensors import Tensor, from_json, parse
+from .tls import Tls, problem
 from .usage import UsageError, address, positive
 
-IDENTICAL, DIFFERS, NOT_APPLICABLE, NOT_RUN = "identical", "differs", "not applicable", "not run"
+IDENTICAL, DOCUMENTED, DIFFERS = "identical", "documented", "differs"
+NOT_APPLICABLE, NOT_RUN = "not applicable", "not run"
 START = 30.0              # seconds in which the gateway starts, and then sees what the server is
 GENTLE = 0.2              # seconds from one request to the next with --gentle
 LOOKED_AT, TRIED = 20, 5  # listed models: whose metadata are read, and that get an inference
@@ -38,7 +42,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _EPILOG = """
 Reads health, metadata and the index, infers zeros with one model, and sends what a server refuses; it loads and unloads nothing.
 
-exit status: 0 nothing differs, 1 something differs or was not run, 2 usage, 3 the server or the gateway cannot be reached
+exit status: 0 nothing differs but what docs/reference names (documented), 1 something else does, such as a tensor, or was not run,
+             2 usage, 3 the server or the gateway cannot be reached
 """
 
 
@@ -52,7 +57,7 @@ class Side(Endpoint):
 
     def __init__(self, rest, grpc, timeout, tls, seconds):
         super().__init__(rest, grpc, Models("against", {}), timeout=timeout, tls=tls)
-        self.seconds = seconds
+        self.seconds, self.tls = seconds, tls
 
     @property
     def model(self):
@@ -79,12 +84,30 @@ def parser():
     made.add_argument("--isthmus", metavar="COMMAND", default="isthmus", help="the gateway's command (default: %(default)s)")
     started.add_argument("--protocol", choices=("rest", "grpc"), help="in which the started gateway calls it (default: grpc with --grpc)")
     made.add_argument("--model", metavar="NAME", help="the model that gets zeros; default: the smallest listed one that takes them")
+    made.add_argument("--request", metavar="FILE", help="a JSON inference request: its inputs are sent to --model in place of zeros, "
+                      "also to one whose metadata name no inputs")
     made.add_argument("--gentle", action="store_true", help="at most five requests a second")
     made.add_argument("--timeout", metavar="SECONDS", type=positive, default=5.0, help="for each request (default: %(default)g)")
     made.add_argument("--time-limit", metavar="SECONDS", type=positive, default=60.0, help="for all cases (default: %(default)g)")
-    made.add_argument("--ca-file", metavar="FILE", help="over TLS: the issuers of certificates; default: the system's")
+    made.add_argument("--ca-file", "--ca", metavar="FILE", help="over TLS: the issuers of certificates; default: the system's")
     made.add_argument("--json", metavar="FILE", help="write the outcomes as JSON")
     return made
+
+
+def requested(side, name, file):
+    """The Model of this name with the inputs of a JSON request, and the outputs of the server's response to it. UsageError."""
+    if not name:
+        raise UsageError("--request is for the model that --model NAME names")
+    try:
+        inputs = [Tensor(one["name"], one["datatype"], tuple(map(int, one["shape"])), from_json(one["datatype"], one["data"]))
+                  for one in parse(Path(file).read_text())["inputs"]]
+    except (AssertionError, KeyError, OSError, TypeError, ValueError) as error:
+        raise UsageError(f"{file} is no JSON inference request with the data of its inputs: {error}") from None
+    path = f"/models/{quote(name, '')}"
+    outputs = [str(one["name"]) for one in side.ask("POST", path + "/infer", json_body(inputs)).get("outputs") or [] if "name" in one]
+    if not inputs or not outputs:
+        raise UsageError(f"the server's model '{name}' does not infer the request in {file}")
+    return Model(name, path, inputs, outputs, side.ask("GET", path).get("versions"))
 
 
 def choose(side, name):
@@ -161,27 +184,42 @@ class Compared:
     through: dict | None = None
 
 
+def tensors(answer):
+    """The bits of an answer's tensors by name, for each message of a stream; None if it is no inference, or cannot be read."""
+    with contextlib.suppress(AssertionError, ValueError, KeyError):
+        if isinstance(answer, Answer):
+            results = [answer.result()]
+        else:
+            messages = [getattr(each, "infer_response", each) for each in answer["messages"]]
+            results = [grpc_result(each) for each in messages if isinstance(each, pb.ModelInferResponse) and each.outputs]
+        return [{name: tensor.bits() for name, tensor in each.outputs.items()} for each in results] or None
+    return None
+
+
 def answered(case, side):
-    """The fields of a case's answer; NotApplicable if the case does not apply to the server."""
+    """The fields of a case's answer, and its tensors; NotApplicable if the case does not apply to the server."""
     time.sleep(side.seconds)
     try:
-        return fields(case.run(side))
+        answer = case.run(side)
+        return fields(answer), tensors(answer)
     except (AssertionError, OSError, EOFError) as failure:
-        return {"status": "broken", "reason": str(failure)}
+        return {"status": "broken", "reason": str(failure)}, None
 
 
 def compare(case, direct, through):
     try:
-        one, other = answered(case, direct), answered(case, through)
+        (one, sent), (other, came) = answered(case, direct), answered(case, through)
         found = differing(one, other)
-        varying = differing(one, answered(case, direct)) if found else {}
+        varying = differing(one, answered(case, direct)[0]) if found else {}
     except NotApplicable as missing:
         return Compared(case.id, NOT_APPLICABLE, str(missing))
-    left = {re.sub(r"\[\d+]", "[]", path): both for path, both in found.items() if path not in varying}
+    left = {path: both for path, both in found.items() if path not in varying}
     if not left:
         return Compared(case.id, IDENTICAL, f"but for {', '.join(varying)}, which vary on the server" if found else "")
-    left = {"status": (one.get("status"), other.get("status")), **left}
-    return Compared(case.id, DIFFERS, "", *({path: both[at] for path, both in left.items()} for at in (0, 1)))
+    why = reasons(Pair(case.id, one, other, sent and came and sent == came), left)
+    shown = {"status": (one.get("status"), other.get("status")), **{re.sub(r"\[\d+]", "[]", path): both for path, both in left.items()}}
+    return Compared(case.id, DOCUMENTED if why else DIFFERS, "; ".join(why),
+                    *({path: both[at] for path, both in shown.items()} for at in (0, 1)))
 
 
 def line(side):
@@ -195,10 +233,10 @@ def line(side):
 def table(outcomes):
     """The outcomes as text: those that are alike together, those that differ with a line for each side."""
     groups, count = {}, Counter(each.state for each in outcomes)
-    for state in (IDENTICAL, NOT_APPLICABLE, NOT_RUN, DIFFERS):
+    for state in (IDENTICAL, NOT_APPLICABLE, NOT_RUN, DOCUMENTED, DIFFERS):
         for each in outcomes:
             if each.state == state:
-                sides = f"\n    direct   {line(each.direct)}\n    Isthmus  {line(each.through)}" if state == DIFFERS else ""
+                sides = f"\n    direct   {line(each.direct)}\n    Isthmus  {line(each.through)}" if each.direct else ""
                 groups.setdefault((state, each.reason and f": {each.reason}", sides), []).append(each.id)
     return "\n".join([*(f"{state:15} {', '.join(ids)}{reason}{sides}" for (state, reason, sides), ids in groups.items()),
                       ", ".join(f"{number} {state}" for state, number in count.items())])
@@ -213,15 +251,15 @@ def configuration(port, at, protocol, tls):
 
 
 @contextlib.contextmanager
-def gateway(command, port, text):
-    """Runs a gateway during the block. Unreachable with its last words if it does not start."""
+def gateway(command, at, text):
+    """Runs a gateway during the block, which listens at HOST:PORT. Unreachable with its last words if it does not start."""
     with tempfile.TemporaryDirectory(prefix="isthmus-against-") as folder, (words := Path(folder, "log")).open("wb") as log:
         file = Path(folder, "isthmus.yaml")
         file.write_text(text)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends the gateway, too
         process = subprocess.Popen([command, "serve", "--config", str(file)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
-            started, end = Side(f"127.0.0.1:{port}", None, 1.0, {}, 0), time.monotonic() + START
+            started, end = Side(at, None, 1.0, {}, 0), time.monotonic() + START
             while not answers(started, seconds=0.1):
                 if process.poll() is not None or time.monotonic() > end:
                     raise Unreachable(f"{command} did not start: {' / '.join(words.read_text(errors='replace').splitlines()[-5:])}")
@@ -259,19 +297,33 @@ def sides(given):
         port = free.getsockname()[1]
     at = via or f"127.0.0.1:{port}"
     start = None if via else lambda: gateway(
-        given.isthmus, port, configuration(port, grpc if protocol == "grpc" else rest, protocol, used.get(protocol)))
+        given.isthmus, at, configuration(port, grpc if protocol == "grpc" else rest, protocol, used.get(protocol)))
     return (Side(rest, grpc, given.timeout, used, seconds),
             Side(at, grpc and at, given.timeout, dict.fromkeys(("rest", "grpc"), tls) if via_tls else {}, seconds), start)
+
+
+def unreachable(side):
+    """Why the server or the gateway does not answer, or None."""
+    found = problem(side.rest_address, side.grpc_address, side.tls, side.timeout)
+    if found or not answers(side, seconds=1.0):
+        return found or f"nothing answers at {side.rest_address}"
+    try:
+        if side.grpc_address:
+            side.grpc.call("ServerLive", pb.ServerLiveRequest())
+    except AssertionError as failure:
+        if "UNAVAILABLE" in str(failure) or "DEADLINE_EXCEEDED" in str(failure):
+            return f"no gRPC answers at {side.grpc_address}: {failure}"
+    return None
 
 
 def main(arguments):
     given = parser().parse_args(arguments)
     direct, through, start = sides(given)
     for side in (direct,) if start else (direct, through):
-        if not answers(side, seconds=1.0):
-            raise Unreachable(f"nothing answers at {side.rest_address}")
+        if found := unreachable(side):
+            raise Unreachable(found)
     about = direct.ask("GET", "")
-    direct.chosen = through.chosen = choose(direct, given.model)
+    direct.chosen = through.chosen = requested(direct, given.model, given.request) if given.request else choose(direct, given.model)
     direct.extensions = through.extensions = about.get("extensions", ())
     with start() if start else contextlib.nullcontext():
         await_alike(direct, through)

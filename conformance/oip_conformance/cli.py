@@ -16,7 +16,7 @@ from .client import TIMEOUT, NotApplicable, pb
 from .discovery import NoModels, discover
 from .models import FLEETS, Models
 from .running import FAILED, Conditions, answers, run_all, score
-from .tls import HTTP1, HTTP2, Tls, TlsFileError, host_and_port
+from .tls import Tls, TlsFileError, problem
 from .usage import UsageError, address, positive
 from .witness import start_witnesses
 
@@ -97,12 +97,7 @@ class Target:
 
     def problem(self, timeout):
         """Why an address with TLS cannot be used, or None."""
-        for name, at, protocol in (("rest", self.rest, HTTP1), ("grpc", self.grpc, HTTP2)):
-            if name in self.tls:
-                found = self.tls[name].problem(host_and_port(at), protocol, timeout)
-                if found:
-                    return f"no connection with TLS to {at}: {found}"
-        return None
+        return problem(self.rest, self.grpc, self.tls, timeout)
 
     def endpoint(self, models, witness=None, timeout=TIMEOUT):
         return Endpoint(self.rest, self.grpc, models, witness, timeout, self.tls)

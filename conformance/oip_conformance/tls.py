@@ -105,6 +105,16 @@ class Tls:
         return shown.encode(), names or common
 
 
+def problem(rest, grpc_at, used, timeout):
+    """Why one of an endpoint's addresses with TLS cannot be used, or None. used has the Tls of rest, of grpc, or both."""
+    for name, at, protocol in (("rest", rest, HTTP1), ("grpc", grpc_at, HTTP2)):
+        if name in used:
+            found = used[name].problem(host_and_port(at), protocol, timeout)
+            if found:
+                return f"no connection with TLS to {at}: {found}"
+    return None
+
+
 def host_and_port(address):
     """The pair of HOST:PORT."""
     host, port = address.rsplit(":", 1)

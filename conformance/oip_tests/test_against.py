@@ -1,14 +1,22 @@
 """oip-conformance against: doubles are the server, and the gateway in front of it."""
+import contextlib
 import json
+import socket
+import socketserver
+import ssl
+import subprocess
 import sys
+import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from conftest import CONFORMANCE
 
 from oip_conformance import against_cases
-from oip_conformance.against import (DIFFERS, IDENTICAL, NOT_APPLICABLE, NOT_RUN, Compared, Side, answered, choose, differing, table,
-                                     usable)
+from oip_conformance.against import (DIFFERS, DOCUMENTED, IDENTICAL, NOT_APPLICABLE, NOT_RUN, Compared, Side, answered, choose, differing,
+                                     table, usable)
+from oip_conformance.against_documented import Pair, reasons
 from oip_conformance.client import Rest
 from oip_conformance.double import Double, Fault
 
@@ -52,6 +60,59 @@ def test_otherAnswers_differ_withBothSides(suite, server):
     assert case["state"] == DIFFERS
     assert case["direct"] == {"status": 200, "body.outputs[].data[]": 0}
     assert states(run)["rest.refused.no-shape"] == IDENTICAL
+
+
+def test_tensors_thatDiffer_failTheRun_overBothWires(suite, server):
+    with Double([{**MODEL, "double": {"values": {"y": [7]}}}]) as other:
+        run = suite("against", server.rest, "--grpc", server.grpc, "--through", other.rest, "--model", "m")
+    assert run.status == 3 and "no gRPC answers" in run.text  # the double has a port for each wire
+    for case in ("rest.infer.plain", "rest.infer.binary-output"):
+        direct, through = ({"status": 200, "body": {"outputs": [{"data": [value]}]}} for value in (0, 7))
+        assert reasons(Pair(case, direct, through, False), {"body.outputs[0].data[0]": (0, 7)}) == []
+    raw = {"messages[0].rawOutputContents[0]": ("AA==", "BA==")}
+    ok = {"status": "OK", "messages": []}
+    assert reasons(Pair("grpc.infer.raw", ok, ok, False), raw) == [] != reasons(Pair("grpc.infer.raw", ok, ok, True), raw)
+
+
+def test_documentedDifferences_alone_areNoFailure(suite, server):
+    with Double([MODEL]) as other:
+        other._state.metadata = lambda: {"name": "isthmus", "version": "1", "extensions": []}
+        run = suite("against", server.rest, "--through", other.rest)
+    assert run.status == 0 and "documented      rest.get.server-metadata: the server's metadata are the gateway's" in run.text, run.text
+    assert states(run)["rest.get.server-metadata"] == DOCUMENTED
+
+
+REFUSAL, ANSWER = {"status": 500, "body": "it failed"}, {"status": 200, "body": {"outputs": [{"name": "y", "data": [0]}]}}
+
+
+@pytest.mark.parametrize("case, direct, through, same, documented", [
+    ("rest.refused.no-shape", REFUSAL, {"status": 400, "body": {"error": "shape is missing"}}, None, True),
+    ("rest.refused.no-shape", ANSWER, {"status": 400, "body": {"error": "shape is missing"}}, None, True),
+    ("rest.refused.no-shape", {"status": 400}, {"status": 500}, None, False), ("rest.refused.no-shape", REFUSAL, ANSWER, None, False),
+    ("rest.refused.other-rank", REFUSAL, {"status": 500, "body": {"error": "it failed"}}, None, True),
+    ("rest.refused.no-shape", {"status": "broken"}, {"status": "broken", "reason": "timed out"}, None, False),
+    ("rest.refused.unknown-version", {"status": 501, "body": {"error": "Model versioning not supported yet."}}, ANSWER, None, True),
+    ("rest.refused.unknown-version", {"status": 404, "body": {"error": "unknown"}}, ANSWER, None, False),
+    ("rest.refused.unknown-output", REFUSAL, ANSWER, None, True),
+    ("rest.infer.plain", {**ANSWER, "encoding": "gzip"}, ANSWER, True, True),
+    ("rest.infer.accept-gzip", {**ANSWER, "encoding": "gzip"}, ANSWER, None, True),
+    ("rest.infer.binary", {**ANSWER, "body": {"parameters": {"binary_data_output": True}}}, {**ANSWER, "body": {}}, None, True),
+    ("rest.infer.parameters", {**ANSWER, "body": {"parameters": {"a": True}}}, {**ANSWER, "body": {}}, None, False),
+    ("grpc.get.index", {"status": "OK", "messages": [{"models": [{"state": "State.READY"}]}]},
+     {"status": "OK", "messages": [{"models": [{"state": "READY"}]}]}, None, True),
+    ("rest.infer.plain", ANSWER, {"status": 400, "body": {"error": "no"}}, None, False),
+    ("rest.infer.plain", ANSWER, {"status": "broken"}, None, False), ("rest.infer.binary", REFUSAL, ANSWER, None, True),
+    ("rest.infer.plain", {**ANSWER, "body": {"id": "<uuid>"}}, {**ANSWER, "body": {}}, None, True),
+    ("rest.infer.id", {**ANSWER, "body": {"id": "an id"}}, {**ANSWER, "body": {}}, None, False),
+    ("rest.infer.plain", ANSWER, {**ANSWER, "body": {"outputs": [{"name": "y", "data": [0.0]}]}}, True, True),
+    ("rest.infer.plain", ANSWER, {**ANSWER, "body": {"outputs": [{"name": "z", "data": [0]}]}}, False, False),
+    ("rest.get.live", {"status": 200, "body": ""}, {"status": 200, "body": {"live": True}}, None, True),
+    ("rest.get.live", {"status": 200, "body": ""}, {"status": 503, "body": {"error": "no"}}, None, False),
+    ("rest.get.model-metadata", {"status": 200, "body": {"name": "m"}}, {"status": 200, "body": {"name": "n"}}, None, False),
+    ("rest.infer.header-fields", {"fields": ["a"]}, {"fields": ["x-request-id"]}, None, True),
+    ("rest.infer.header-fields", {"fields": ["a"]}, {"fields": ["a", "x-other"]}, None, False)])
+def test_difference_isDocumented_orNot(case, direct, through, same, documented):
+    assert bool(reasons(Pair(case, direct, through, same), differing(direct, through))) == documented
 
 
 def test_answersThatVary_areNoDifference(suite, server):
@@ -106,6 +167,82 @@ def test_serverThatHangs_isBroken_notWaitedFor(suite, server):
     with Double([{**MODEL, "double": {"fault": {"kind": "hang"}}}]) as other:
         run = suite("against", server.rest, "--through", other.rest, "--timeout", "0.2")
     assert run.status == 1 and run.cases["rest.infer.plain"]["through"]["status"] == "broken", run.text
+
+
+def test_serverOverTls_withAnIssuerOfItsOwn(suite, server, tmp_path):
+    certificate, key, log = (str(tmp_path / name) for name in ("ca.crt", "ca.key", "configuration.json"))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate],
+                   check=True, capture_output=True)
+    gateway = command(tmp_path, f"""
+from oip_conformance.double import Double
+text = open(sys.argv[3]).read()
+signal.signal(signal.SIGTERM, lambda *_: (open({log!r}, "w").write(text), sys.exit()))
+with Double([{MODEL!r}], http_port=json.loads(text)["listeners"][0]["port"]):
+    time.sleep(600)
+""")
+    with over_tls(server.rest, certificate, key) as port:
+        run = suite("against", f"https://localhost:{port}", "--isthmus", gateway, "--ca", certificate)
+        assert run.status == 0, run.text
+        assert json.loads(Path(log).read_text())["upstreams"]["server"]["tls"] == {"ca": certificate}
+        unknown = suite("against", f"https://localhost:{port}", "--isthmus", gateway)
+    assert unknown.status == 3 and "certificate verify failed" in unknown.text, unknown.text
+
+
+@contextlib.contextmanager
+def over_tls(address, certificate, key):
+    """The port of a server that takes TLS and passes what is inside on to this address."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    host, port = address.split(":")
+
+    class Passing(socketserver.BaseRequestHandler):
+        def handle(self):
+            with contextlib.suppress(OSError), context.wrap_socket(self.request, server_side=True) as client, \
+                    socket.create_connection((host, int(port))) as behind:
+                sending = threading.Thread(target=pump, args=(behind, client))
+                sending.start()
+                pump(client, behind)
+                sending.join()
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Passing) as listening:
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        yield listening.server_address[1]
+        listening.shutdown()
+
+
+def pump(source, target):
+    """Passes on what comes until it ends, and its end."""
+    with contextlib.suppress(OSError):
+        while part := source.recv(65536):
+            target.sendall(part)
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
+
+
+REQUEST = {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "data": [[1, 2, 3, 4.5]]}]}
+
+
+def test_request_ofAFile_isSent_toAModelWithoutDeclaredInputs(suite, server, tmp_path):
+    file = tmp_path / "request.json"
+    file.write_text(json.dumps(REQUEST))
+    server._state.model_metadata = lambda name: {"name": name, "inputs": [], "outputs": []}
+    run = suite("against", server.rest, "--through", server.rest, "--model", "m", "--request", str(file))
+    assert run.status == 0 and states(run)["rest.infer.plain"] == IDENTICAL, run.text
+    assert states(run)["rest.infer.one-output"] == IDENTICAL
+
+
+@pytest.mark.parametrize("text, message", [
+    (None, "no JSON inference request"), ("{", "no JSON inference request"), ("[]", "no JSON inference request"),
+    ('{"inputs": [{"name": "x"}]}', "no JSON inference request"), ('{"inputs": []}', "does not infer"),
+    (json.dumps(REQUEST).replace("FP32", "FP99"), "no JSON inference request"),
+    (json.dumps(REQUEST).replace("[1, 4]", "[1, 5]"), "does not infer")])
+def test_request_ofAFile_thatIsNone_isUsage(suite, server, tmp_path, text, message):
+    file = tmp_path / "request.json"
+    if text:
+        file.write_text(text)
+    run = suite("against", server.rest, "--through", server.rest, "--model", "m", "--request", str(file))
+    assert run.status == 2 and message in run.text and "Traceback" not in run.text, run.text
 
 
 @pytest.mark.parametrize("arguments", [

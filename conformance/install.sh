@@ -2,12 +2,13 @@
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
 #   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load|h2spec|
 #               grpcurl|fortio|ghz|grpc_health_probe|sslyze|openapi|prometheus|browser|console|kube-apiserver|helm|crds|redis|nginx|otelcol|opa|wheel|
-#               aissemble|omle|dynamo|loadgen ...]
+#               aissemble|omle|dynamo|loadgen|triton-qa ...]
 #                   default: triton mlserver client
 #   install.sh --missing COMPONENT ...     installs nothing; says what the components need and this machine lacks
 # Prints one line per component: NAME=FOLDER. A completed installation is reused; an interrupted one is repeated.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
 #   PYTHON          a Python 3.11; default: the first one found
+#   TRITON_REPOSITORY   from where triton-qa takes Triton's sources; default: GitHub. A clone on this machine will do.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${ISTHMUS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/isthmus}
@@ -87,6 +88,17 @@ client() {
 
 loadgen() { # MLPerf's load generator, and the clients of bench/loadgen
   "$1/bin/pip" install -q -c "$here/constraints_client.txt" mlcommons-loadgen==6.0.17 grpcio protobuf numpy ml_dtypes
+}
+
+# Triton's own tests, at one commit of its repository: they are fetched, and none of them is in this one.
+triton-qa() {
+  local from=${TRITON_REPOSITORY:-https://github.com/triton-inference-server/server}
+  git init -q "$1"
+  git -C "$1" fetch -q --depth 1 "$from" e1db8a603d863b1317ee859bdeea2be19959462e || {
+    say "Triton's sources cannot be fetched from $from. TRITON_REPOSITORY names another place, such as a clone on this machine"
+    exit 3
+  }
+  git -C "$1" checkout -q FETCH_HEAD -- qa/L0_infer qa/common qa/python_models qa/custom_models qa/ensemble_models
 }
 
 wheel() { # what conformance/wheel builds with
@@ -248,6 +260,7 @@ check() { # what a component needs at run time, each time: packages may be remov
     grpc-js) need node nodejs "Node.js runs the grpc-js client"; need npm npm "npm installs the grpc-js client" ;;
     h2spec | grpcurl | fortio | ghz | grpc_health_probe) need go golang-go "Go 1.19 or later builds $1" ;;
     prometheus) need apt-get apt "Prometheus is Debian's package" ;;
+    triton-qa) need git git "git fetches Triton's tests" ;;
     redis | nginx) need apt-get apt "$1 is Debian's package" ;;
     otelcol) need go golang-go "Go 1.26 or later builds the collector of OpenTelemetry" ;;
     kube-apiserver)
@@ -278,7 +291,7 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | nginx | otelcol | opa | wheel | aissemble | omle | dynamo | loadgen) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | sslyze | openapi | prometheus | browser | console | kube-apiserver | helm | crds | redis | nginx | otelcol | opa | wheel | aissemble | omle | dynamo | loadgen | triton-qa) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
     if [ -n "$only_missing" ]; then
       case $name in
@@ -294,7 +307,7 @@ for component in "${@:-triton mlserver client}"; do
     # Not for what is there and has its Python: the look takes half a second, and tests ask dozens of times.
     if [ ! -e "$folder/.complete" ] || { [ -L "$folder/bin/python" ] && [ ! -x "$folder/bin/python" ]; }; then
       case $name in
-        grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis | nginx | otelcol | opa) make=(mkdir) ;;
+        grpc-go | grpc-js | h2load | h2spec | grpcurl | fortio | ghz | grpc_health_probe | prometheus | browser | console | kube-apiserver | helm | crds | redis | nginx | otelcol | opa | triton-qa) make=(mkdir) ;;
         *)
           python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
             { say "missing: Python 3.11 with venv and pip"; exit 3; }

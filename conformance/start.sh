@@ -2,6 +2,7 @@
 # Starts one real server with its test models, on loopback, in the foreground.
 #   start.sh triton|mlserver|kserve|aissemble|omle|dynamo
 #   HTTP_PORT GRPC_PORT METRICS_PORT   ports;  REPO  folder for the generated models (default: a new one)
+#   ADDRESS     of Triton, on loopback; default: 127.0.0.1
 #   EXPLICIT=1  Triton with explicit model control; all models are loaded at start
 #   MODELS      Triton with these of its models only, names with spaces between; default: all
 set -euo pipefail
@@ -9,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 name=$1
 venv=$("$here/install.sh" "$name" | cut -d= -f2-)
 REPO=${REPO:-$(mktemp -d)/$name}
-HTTP_PORT=${HTTP_PORT:-8000} GRPC_PORT=${GRPC_PORT:-8001} METRICS_PORT=${METRICS_PORT:-8002}
+ADDRESS=${ADDRESS:-127.0.0.1} HTTP_PORT=${HTTP_PORT:-8000} GRPC_PORT=${GRPC_PORT:-8001} METRICS_PORT=${METRICS_PORT:-8002}
 export PATH="$venv/bin:$PATH"
 
 case $name in
@@ -22,9 +23,9 @@ case $name in
     [ -z "${EXPLICIT:-}" ] || control=(--model-control-mode=explicit --load-model='*')
     exec "$triton/bin/tritonserver" --model-repository="$REPO" ${control[@]+"${control[@]}"} \
       --backend-directory="$triton/backends" --cache-directory="$triton/caches" \
-      --http-address=127.0.0.1 --http-port="$HTTP_PORT" \
-      --grpc-address=127.0.0.1 --grpc-port="$GRPC_PORT" \
-      --metrics-address=127.0.0.1 --metrics-port="$METRICS_PORT" \
+      --http-address="$ADDRESS" --http-port="$HTTP_PORT" \
+      --grpc-address="$ADDRESS" --grpc-port="$GRPC_PORT" \
+      --metrics-address="$ADDRESS" --metrics-port="$METRICS_PORT" \
       --allow-gpu-metrics=false --disable-auto-complete-config --exit-timeout-secs=5
     ;;
   mlserver)

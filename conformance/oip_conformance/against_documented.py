@@ -35,6 +35,8 @@ def served(pair, *_):
 
 RULES = [
     Rule("an error is JSON with the key 'error', and a client's mistake 4xx (errors.md)", r".*", r".*", refused),
+    Rule("an error in a stream may have another text (errors.md)", r"grpc\.stream\..*", r"messages\[]\.errorMessage",
+         lambda pair, direct, through: bool(direct and through)),
     Rule("requests are checked before the server gets them (protocol.md, Tensors)", r"\w+\.refused\..*", r".*", checked),
     Rule("what the server refuses is sent to it in another form (protocol.md, Dialects)", r"\w+\.(infer|stream|index)\..*|grpc\.get\.index",
          r".*", bridged),

@@ -93,6 +93,8 @@ REFUSAL, ANSWER = {"status": 500, "body": "it failed"}, {"status": 200, "body": 
     ("rest.refused.no-shape", {"status": "broken"}, {"status": "broken", "reason": "timed out"}, None, False),
     ("rest.refused.unknown-version", {"status": 501, "body": {"error": "Model versioning not supported yet."}}, ANSWER, None, True),
     ("rest.refused.unknown-version", {"status": 404, "body": {"error": "unknown"}}, ANSWER, None, False),
+    ("grpc.stream.unknown-model", {"messages": [{"errorMessage": "unknown"}]}, {"messages": [{"errorMessage": "it failed"}]}, None, True),
+    ("grpc.stream.infer", {"messages": [{}]}, {"messages": [{"errorMessage": "it failed"}]}, None, False),
     ("rest.refused.unknown-output", REFUSAL, ANSWER, None, True),
     ("rest.infer.plain", {**ANSWER, "encoding": "gzip"}, ANSWER, True, True),
     ("rest.infer.accept-gzip", {**ANSWER, "encoding": "gzip"}, ANSWER, None, True),

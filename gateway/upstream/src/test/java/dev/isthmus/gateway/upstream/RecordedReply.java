@@ -114,4 +114,15 @@ public final class RecordedReply implements Reply {
         Subscription started = cancellation.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
         loop.submit(started::cancel).get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     }
+
+    /** Cancels on the loop, and releases a message that has arrived before. */
+    public void discard() throws Exception {
+        cancel();
+        loop.submit(() -> {
+                    if (message != null) {
+                        message.release();
+                    }
+                })
+                .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    }
 }

@@ -20,13 +20,18 @@ def tensors(event, headers):
     return InferResponse.from_bytes(data, json_length).outputs
 
 
+# Events may arrive at once, and print writes a line and its end one after the other.
+printing = threading.Lock()
+
+
 class Sink(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"]))
         headers = {name.lower(): value for name, value in self.headers.items()}
         event = from_http(headers, body, data_unmarshaller=lambda data: data)
         values = {each.name: each.as_numpy().flatten().tolist() for each in tensors(event, headers)}
-        print(json.dumps({"attributes": dict(event.get_attributes()), "tensors": values}), flush=True)
+        with printing:
+            print(json.dumps({"attributes": dict(event.get_attributes()), "tensors": values}), flush=True)
         self.send_response(200)
         self.end_headers()
 

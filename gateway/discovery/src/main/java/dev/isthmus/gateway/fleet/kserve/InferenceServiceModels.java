@@ -2,7 +2,6 @@ package dev.isthmus.gateway.fleet.kserve;
 
 import static java.util.Objects.requireNonNull;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.isthmus.gateway.fleet.kserve.InferenceService.Canary;
 import dev.isthmus.gateway.fleet.kserve.InferenceService.Predictor;
@@ -23,6 +22,7 @@ import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.gateway.settings.ServerAddress.KubernetesService;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.ValueReferences;
+import java.io.StringReader;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -42,6 +42,8 @@ import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
 import org.yaml.snakeyaml.error.MarkedYAMLException;
 import org.yaml.snakeyaml.error.YAMLException;
+import org.yaml.snakeyaml.events.AliasEvent;
+import org.yaml.snakeyaml.events.Event;
 
 /** Adds InferenceServices to a configuration. */
 final class InferenceServiceModels {
@@ -278,7 +280,14 @@ final class InferenceServiceModels {
                 throw new ConfigException(List.of("'annotations' of discover.kserve allows " + allowed));
             }
             try {
-                Object value = new Yaml(new SafeConstructor(new LoaderOptions())).load(text);
+                Yaml yaml = new Yaml(new SafeConstructor(new LoaderOptions()));
+                // A few could stand for millions of values, or for one that has no end.
+                for (Event event : yaml.parse(new StringReader(text))) {
+                    if (event instanceof AliasEvent) {
+                        throw new ConfigException(List.of("a value without anchors is expected"));
+                    }
+                }
+                Object value = yaml.load(text);
                 boolean list = key.equals("aliases") || key.equals("rates");
                 return list && !(value instanceof List) ? Stream.of(value).toList() : value == null ? "" : value;
             } catch (YAMLException e) {
@@ -298,17 +307,13 @@ final class InferenceServiceModels {
                         "authentication",
                         Map.of("client_certificates", Map.of(), "forward", Map.of("principal_header", header)));
             }
-            try {
-                String text = JSON.writeValueAsString(document);
-                if (text.contains("${")) {
-                    throw new ConfigException(List.of("a value without references is expected"));
-                }
-                return requireNonNull(ConfigLoader.parse("annotations", text, Path.of(""))
-                        .models()
-                        .get(name));
-            } catch (JsonProcessingException e) {
-                throw new ConfigException(List.of("a value without anchors is expected"));
+            String text = JSON.valueToTree(document).toString();
+            if (text.contains("${")) {
+                throw new ConfigException(List.of("a value without references is expected"));
             }
+            return requireNonNull(ConfigLoader.parse("annotations", text, Path.of(""))
+                    .models()
+                    .get(name));
         }
 
         /** The pods of a predictor, as before if its runtime is missing; null if they are not called, which is reported. */

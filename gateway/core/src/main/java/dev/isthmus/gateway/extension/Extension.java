@@ -45,28 +45,20 @@ public enum Extension {
             "model_configuration",
             Permission.METADATA,
             Rest.get("/v2/models/{model}/config", "/v2/models/{model}/versions/{version}/config"),
-            new Rpc(
-                    "ModelConfig",
-                    RequestMessage.of(ModelConfigRequest.getDefaultInstance())
-                            .model("name")
-                            .version("version"),
-                    ModelConfigResponse.getDefaultInstance()),
-            new Body(JsonForm.NOTHING, RepositoryJson.CONFIG_RESPONSE),
-            FanOut.ONE_READY_SERVER,
-            Repetition.SAFE),
+            ModelConfigRequest.getDefaultInstance(),
+            ModelConfigResponse.getDefaultInstance(),
+            JsonForm.NOTHING,
+            RepositoryJson.CONFIG_RESPONSE,
+            FanOut.ONE_READY_SERVER),
     MODEL_STATISTICS(
             "statistics",
             Permission.STATISTICS,
             Rest.get("/v2/models/stats", "/v2/models/{model}/stats", "/v2/models/{model}/versions/{version}/stats"),
-            new Rpc(
-                    "ModelStatistics",
-                    RequestMessage.of(ModelStatisticsRequest.getDefaultInstance())
-                            .model("name")
-                            .version("version"),
-                    ModelStatisticsResponse.getDefaultInstance()),
-            new Body(JsonForm.NOTHING, JsonForm.FIELDS),
-            FanOut.SUMMED_STATISTICS,
-            Repetition.SAFE),
+            ModelStatisticsRequest.getDefaultInstance(),
+            ModelStatisticsResponse.getDefaultInstance(),
+            JsonForm.NOTHING,
+            JsonForm.FIELDS,
+            FanOut.SUMMED_STATISTICS),
     TRACE_SETTING(
             "trace",
             Permission.TRACE,
@@ -74,158 +66,130 @@ public enum Extension {
                     "/v2/trace/setting",
                     "/v2/models/{model}/trace/setting",
                     "/v2/models/{model}/versions/{version}/trace/setting"),
-            new Rpc(
-                    "TraceSetting",
-                    RequestMessage.of(TraceSettingRequest.getDefaultInstance()).model("model_name"),
-                    TraceSettingResponse.getDefaultInstance()),
-            new Body(SettingsJson.TRACE_REQUEST, SettingsJson.TRACE_RESPONSE),
-            FanOut.ONE_SERVER,
-            Repetition.NEVER),
+            TraceSettingRequest.getDefaultInstance(),
+            TraceSettingResponse.getDefaultInstance(),
+            SettingsJson.TRACE_REQUEST,
+            SettingsJson.TRACE_RESPONSE,
+            FanOut.ONE_SERVER),
     LOG_SETTINGS(
             "logging",
             Permission.LOG,
             Rest.getOrPost("/v2/logging"),
-            new Rpc(
-                    "LogSettings",
-                    RequestMessage.of(LogSettingsRequest.getDefaultInstance()),
-                    LogSettingsResponse.getDefaultInstance()),
-            new Body(SettingsJson.LOG, SettingsJson.LOG),
-            FanOut.ONE_SERVER,
-            Repetition.NEVER),
+            LogSettingsRequest.getDefaultInstance(),
+            LogSettingsResponse.getDefaultInstance(),
+            SettingsJson.LOG,
+            SettingsJson.LOG,
+            FanOut.ONE_SERVER),
     REPOSITORY_INDEX(
             "model_repository",
             Permission.METADATA,
             Rest.post("/v2/repository/index", "/v2/repository/{repository}/index"),
-            new Rpc(
-                    "RepositoryIndex",
-                    RequestMessage.of(RepositoryIndexRequest.getDefaultInstance())
-                            .resource("repository_name"),
-                    RepositoryIndexResponse.getDefaultInstance()),
-            new Body(RepositoryJson.INDEX_REQUEST, RepositoryJson.INDEX_RESPONSE),
-            FanOut.MERGED_INDEX,
-            Repetition.SAFE),
+            RepositoryIndexRequest.getDefaultInstance(),
+            RepositoryIndexResponse.getDefaultInstance(),
+            RepositoryJson.INDEX_REQUEST,
+            RepositoryJson.INDEX_RESPONSE,
+            FanOut.MERGED_INDEX),
     REPOSITORY_LOAD(
             "model_repository",
             Permission.LOAD,
             Rest.post("/v2/repository/models/{model}/load", "/v2/repository/{repository}/models/{model}/load"),
-            new Rpc(
-                    "RepositoryModelLoad",
-                    RequestMessage.of(RepositoryModelLoadRequest.getDefaultInstance())
-                            .resource("repository_name")
-                            .model("model_name"),
-                    RepositoryModelLoadResponse.getDefaultInstance()),
-            new Body(JsonForm.FILES, JsonForm.NOTHING),
-            FanOut.EVERY_SERVER,
-            Repetition.NEVER),
+            RepositoryModelLoadRequest.getDefaultInstance(),
+            RepositoryModelLoadResponse.getDefaultInstance(),
+            JsonForm.FILES,
+            JsonForm.NOTHING,
+            FanOut.EVERY_SERVER),
     REPOSITORY_UNLOAD(
             "model_repository",
             Permission.LOAD,
             Rest.post("/v2/repository/models/{model}/unload", "/v2/repository/{repository}/models/{model}/unload"),
-            new Rpc(
-                    "RepositoryModelUnload",
-                    RequestMessage.of(RepositoryModelUnloadRequest.getDefaultInstance())
-                            .resource("repository_name")
-                            .model("model_name"),
-                    RepositoryModelUnloadResponse.getDefaultInstance()),
-            new Body(RepositoryJson.UNLOAD_REQUEST, JsonForm.NOTHING),
-            FanOut.EVERY_SERVER,
-            Repetition.NEVER),
+            RepositoryModelUnloadRequest.getDefaultInstance(),
+            RepositoryModelUnloadResponse.getDefaultInstance(),
+            RepositoryJson.UNLOAD_REQUEST,
+            JsonForm.NOTHING,
+            FanOut.EVERY_SERVER),
     SYSTEM_SHARED_MEMORY_STATUS(
             "system_shared_memory",
             Permission.SHARED_MEMORY,
             Rest.get("/v2/systemsharedmemory/status", "/v2/systemsharedmemory/region/{region}/status"),
-            new Rpc(
-                    "SystemSharedMemoryStatus",
-                    RequestMessage.of(SystemSharedMemoryStatusRequest.getDefaultInstance())
-                            .resource("name"),
-                    SystemSharedMemoryStatusResponse.getDefaultInstance()),
-            new Body(JsonForm.NOTHING, SharedMemoryJson.REGIONS),
-            FanOut.ONE_SERVER,
-            Repetition.NEVER),
+            SystemSharedMemoryStatusRequest.getDefaultInstance(),
+            SystemSharedMemoryStatusResponse.getDefaultInstance(),
+            JsonForm.NOTHING,
+            SharedMemoryJson.REGIONS,
+            FanOut.ONE_SERVER),
     SYSTEM_SHARED_MEMORY_REGISTER(
             "system_shared_memory",
             Permission.SHARED_MEMORY,
             Rest.post("/v2/systemsharedmemory/region/{region}/register"),
-            new Rpc(
-                    "SystemSharedMemoryRegister",
-                    RequestMessage.of(SystemSharedMemoryRegisterRequest.getDefaultInstance())
-                            .resource("name"),
-                    SystemSharedMemoryRegisterResponse.getDefaultInstance()),
-            new Body(SharedMemoryJson.SYSTEM_REGISTER, JsonForm.NOTHING),
-            FanOut.ONE_SERVER,
-            Repetition.NEVER),
+            SystemSharedMemoryRegisterRequest.getDefaultInstance(),
+            SystemSharedMemoryRegisterResponse.getDefaultInstance(),
+            SharedMemoryJson.SYSTEM_REGISTER,
+            JsonForm.NOTHING,
+            FanOut.ONE_SERVER),
     SYSTEM_SHARED_MEMORY_UNREGISTER(
             "system_shared_memory",
             Permission.SHARED_MEMORY,
             Rest.post("/v2/systemsharedmemory/unregister", "/v2/systemsharedmemory/region/{region}/unregister"),
-            new Rpc(
-                    "SystemSharedMemoryUnregister",
-                    RequestMessage.of(SystemSharedMemoryUnregisterRequest.getDefaultInstance())
-                            .resource("name"),
-                    SystemSharedMemoryUnregisterResponse.getDefaultInstance()),
-            new Body(JsonForm.NOTHING, JsonForm.NOTHING),
-            FanOut.ONE_SERVER,
-            Repetition.NEVER),
+            SystemSharedMemoryUnregisterRequest.getDefaultInstance(),
+            SystemSharedMemoryUnregisterResponse.getDefaultInstance(),
+            JsonForm.NOTHING,
+            JsonForm.NOTHING,
+            FanOut.ONE_SERVER),
     CUDA_SHARED_MEMORY_STATUS(
             "cuda_shared_memory",
             Permission.SHARED_MEMORY,
             Rest.get("/v2/cudasharedmemory/status", "/v2/cudasharedmemory/region/{region}/status"),
-            new Rpc(
-                    "CudaSharedMemoryStatus",
-                    RequestMessage.of(CudaSharedMemoryStatusRequest.getDefaultInstance())
-                            .resource("name"),
-                    CudaSharedMemoryStatusResponse.getDefaultInstance()),
-            new Body(JsonForm.NOTHING, SharedMemoryJson.REGIONS),
-            FanOut.ONE_SERVER,
-            Repetition.NEVER),
+            CudaSharedMemoryStatusRequest.getDefaultInstance(),
+            CudaSharedMemoryStatusResponse.getDefaultInstance(),
+            JsonForm.NOTHING,
+            SharedMemoryJson.REGIONS,
+            FanOut.ONE_SERVER),
     CUDA_SHARED_MEMORY_REGISTER(
             "cuda_shared_memory",
             Permission.SHARED_MEMORY,
             Rest.post("/v2/cudasharedmemory/region/{region}/register"),
-            new Rpc(
-                    "CudaSharedMemoryRegister",
-                    RequestMessage.of(CudaSharedMemoryRegisterRequest.getDefaultInstance())
-                            .resource("name"),
-                    CudaSharedMemoryRegisterResponse.getDefaultInstance()),
-            new Body(SharedMemoryJson.CUDA_REGISTER, JsonForm.NOTHING),
-            FanOut.ONE_SERVER,
-            Repetition.NEVER),
+            CudaSharedMemoryRegisterRequest.getDefaultInstance(),
+            CudaSharedMemoryRegisterResponse.getDefaultInstance(),
+            SharedMemoryJson.CUDA_REGISTER,
+            JsonForm.NOTHING,
+            FanOut.ONE_SERVER),
     CUDA_SHARED_MEMORY_UNREGISTER(
             "cuda_shared_memory",
             Permission.SHARED_MEMORY,
             Rest.post("/v2/cudasharedmemory/unregister", "/v2/cudasharedmemory/region/{region}/unregister"),
-            new Rpc(
-                    "CudaSharedMemoryUnregister",
-                    RequestMessage.of(CudaSharedMemoryUnregisterRequest.getDefaultInstance())
-                            .resource("name"),
-                    CudaSharedMemoryUnregisterResponse.getDefaultInstance()),
-            new Body(JsonForm.NOTHING, JsonForm.NOTHING),
-            FanOut.ONE_SERVER,
-            Repetition.NEVER);
+            CudaSharedMemoryUnregisterRequest.getDefaultInstance(),
+            CudaSharedMemoryUnregisterResponse.getDefaultInstance(),
+            JsonForm.NOTHING,
+            JsonForm.NOTHING,
+            FanOut.ONE_SERVER);
 
     private final String advertisedName;
     private final Permission permission;
     private final Rest rest;
-    private final Rpc rpc;
-    private final Body body;
+    private final String grpcMethod;
+    private final RequestMessage request;
+    private final Message response;
+    private final JsonForm requestForm;
+    private final JsonForm responseForm;
     private final FanOut fanOut;
-    private final Repetition repetition;
 
     Extension(
             String advertisedName,
             Permission permission,
             Rest rest,
-            Rpc rpc,
-            Body body,
-            FanOut fanOut,
-            Repetition repetition) {
+            Message request,
+            Message response,
+            JsonForm requestForm,
+            JsonForm responseForm,
+            FanOut fanOut) {
         this.advertisedName = advertisedName;
         this.permission = permission;
         this.rest = rest;
-        this.rpc = rpc;
-        this.body = body;
+        this.grpcMethod = request.getDescriptorForType().getName().replaceFirst("Request$", "");
+        this.request = new RequestMessage(request);
+        this.response = response;
+        this.requestForm = requestForm;
+        this.responseForm = responseForm;
         this.fanOut = fanOut;
-        this.repetition = repetition;
     }
 
     /**
@@ -252,22 +216,6 @@ public enum Extension {
             return new Rest(
                     reads, changes, Stream.of(paths).map(PathTemplate::of).toList());
         }
-    }
-
-    /**
-     * How gRPC requests it.
-     *
-     * @param method of {@code inference.GRPCInferenceService}
-     * @param response the response type
-     */
-    private record Rpc(String method, RequestMessage request, Message response) {}
-
-    private record Body(JsonForm request, JsonForm response) {}
-
-    /** Whether a request that a server may already have processed may be sent to another one. */
-    private enum Repetition {
-        SAFE,
-        NEVER
     }
 
     /** The extension's name in the {@code extensions} of a server's metadata. */
@@ -311,7 +259,7 @@ public enum Extension {
 
     /** The method of {@code inference.GRPCInferenceService}. */
     public String grpcMethod() {
-        return rpc.method;
+        return grpcMethod;
     }
 
     /**
@@ -330,35 +278,35 @@ public enum Extension {
      * @throws dev.isthmus.oip.OipException INVALID_ARGUMENT if a limit is exceeded
      */
     public GrpcRequest read(ByteBuf message) throws InvalidProtocolBufferException {
-        RequestMessage.NamedRequest named = rpc.request.read(toString(), message);
+        RequestMessage.NamedRequest named = request.read(toString(), message);
         boolean change = rest.changes && (!rest.reads || named.settings());
         return new GrpcRequest(named.model(), named.resource(), change, named.modelFirst());
     }
 
     /** The gRPC request (borrowed) with another model name, owned by the caller. */
     public ByteBuf renamed(ByteBuf message, ModelRef model) {
-        return rpc.request.renamed(message, model);
+        return request.renamed(message, model);
     }
 
     /** The gRPC request (borrowed) with other names, owned by the caller. */
     public ByteBuf renamed(ByteBuf message, ModelRef model, String resource) {
-        return rpc.request.renamed(message, model, resource);
+        return request.renamed(message, model, resource);
     }
 
     RequestMessage request() {
-        return rpc.request;
+        return request;
     }
 
     Message response() {
-        return rpc.response;
+        return response;
     }
 
     JsonForm requestForm() {
-        return body.request;
+        return requestForm;
     }
 
     JsonForm responseForm() {
-        return body.response;
+        return responseForm;
     }
 
     /** Which servers the request is sent to. */
@@ -368,7 +316,7 @@ public enum Extension {
 
     /** Whether a request that a server may already have processed may be sent to another one. */
     public boolean repeatable() {
-        return repetition == Repetition.SAFE;
+        return fanOut.repeatable();
     }
 
     /** Whether it always names a model. */
@@ -378,7 +326,7 @@ public enum Extension {
 
     /** Whether its request may contain the files of a model, and so be large. */
     public boolean carriesFiles() {
-        return body.request.equals(JsonForm.FILES);
+        return requestForm.equals(JsonForm.FILES);
     }
 
     /** Whether it loads or unloads a model. */

@@ -17,4 +17,12 @@ public enum FanOut {
     public boolean forwardsResponse() {
         return this == ONE_SERVER || this == ONE_READY_SERVER;
     }
+
+    /**
+     * Whether a request that a server may already have processed may be sent to another one: what is read of any server
+     * may, not what is the state of one of them, nor a change.
+     */
+    boolean repeatable() {
+        return this != ONE_SERVER && this != EVERY_SERVER;
+    }
 }

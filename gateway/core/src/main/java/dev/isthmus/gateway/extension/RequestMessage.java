@@ -3,6 +3,7 @@ package dev.isthmus.gateway.extension;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.CodedOutputStream;
+import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.DiscardUnknownFieldsParser;
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -33,40 +34,18 @@ final class RequestMessage {
     private final @Nullable FieldDescriptor resource;
     private final boolean parameters;
 
-    private RequestMessage(
-            Message type,
-            @Nullable FieldDescriptor model,
-            @Nullable FieldDescriptor version,
-            @Nullable FieldDescriptor resource) {
+    /**
+     * A message by its fields. What {@code name} names depends on it: a model if there is a {@code version}, too, otherwise
+     * a shared memory region.
+     */
+    RequestMessage(Message type) {
+        Descriptor fields = type.getDescriptorForType();
+        FieldDescriptor name = fields.findFieldByName("name");
         this.type = type;
-        this.model = model;
-        this.version = version;
-        this.resource = resource;
-        this.parameters = type.getDescriptorForType().findFieldByName("parameters") != null;
-    }
-
-    /** A message without names. */
-    static RequestMessage of(Message type) {
-        return new RequestMessage(type, null, null, null);
-    }
-
-    /** The same message whose model is named by this field. */
-    RequestMessage model(String field) {
-        return new RequestMessage(type, field(field), version, resource);
-    }
-
-    /** The same message whose model version is this field. */
-    RequestMessage version(String field) {
-        return new RequestMessage(type, model, field(field), resource);
-    }
-
-    /** The same message whose repository or region is named by this field. */
-    RequestMessage resource(String field) {
-        return new RequestMessage(type, model, version, field(field));
-    }
-
-    private FieldDescriptor field(String name) {
-        return Objects.requireNonNull(type.getDescriptorForType().findFieldByName(name), name);
+        this.version = fields.findFieldByName("version");
+        this.model = version == null ? fields.findFieldByName("model_name") : name;
+        this.resource = version == null && name != null ? name : fields.findFieldByName("repository_name");
+        this.parameters = fields.findFieldByName("parameters") != null;
     }
 
     Message type() {

@@ -40,34 +40,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * Serves operations on the whole fleet: server readiness and metadata, models' readiness and metadata,
  * the validation of requests, management.
+ *
+ * @param locations where models are routed, for operations that are forwarded
+ * @param policy what callers see in lists
  */
-public final class FleetService implements Service {
-    private final ModelLocations locations;
-    private final Catalogue catalogue;
-    private final WireLimits limits;
-    private final ManageCall management;
-    private final ApiDescriptions descriptions;
-    private final AccessPolicy policy;
-
-    /**
-     * The service of one configuration.
-     *
-     * @param locations where models are routed, for operations that are forwarded
-     * @param policy what callers see in lists
-     */
-    public FleetService(
-            ModelLocations locations,
-            Catalogue catalogue,
-            WireLimits limits,
-            AccessPolicy policy,
-            ApiDescriptions descriptions) {
-        this.locations = locations;
-        this.catalogue = catalogue;
-        this.limits = limits;
-        this.policy = policy;
-        this.descriptions = descriptions;
-        this.management = new ManageCall(locations, catalogue, limits, policy);
-    }
+public record FleetService(
+        ModelLocations locations,
+        Catalogue catalogue,
+        WireLimits limits,
+        AccessPolicy policy,
+        ApiDescriptions descriptions)
+        implements Service {
 
     /**
      * Opens a call.
@@ -87,8 +70,10 @@ public final class FleetService implements Service {
             case Operation.DescribeApi request -> describe(call, request.model(), reply);
             case Operation.Validate request ->
                 new RequestValidationCall(call, request, locations.of(request.model()), catalogue, limits, reply);
-            case Operation.Manage manage -> management.open(call, manage, reply);
-            case Operation other -> throw unexpected(other);
+            case Operation.Manage manage ->
+                new ManageCall(locations, catalogue, limits, policy).open(call, manage, reply);
+            case Operation other ->
+                throw new IllegalArgumentException("expected an operation on the fleet, got " + other);
         };
     }
 
@@ -115,10 +100,6 @@ public final class FleetService implements Service {
         List<String> shown =
                 all.extensions().stream().filter(name -> !hidden.contains(name)).toList();
         return new ServerMetadata(all.name(), all.version(), shown);
-    }
-
-    private static IllegalArgumentException unexpected(Operation operation) {
-        return new IllegalArgumentException("expected an operation on the fleet, got " + operation);
     }
 
     private ReplyMessage ready() {

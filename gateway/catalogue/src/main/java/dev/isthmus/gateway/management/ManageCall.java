@@ -54,6 +54,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -227,13 +228,7 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
         }
         String operation =
                 manage.extension().verb() + " of model '" + manage.model().name() + "'";
-        return read(
-                call,
-                manage,
-                reply,
-                content -> new ManageFanOut(
-                                call, manage, content, servers, outcomes -> report(call, operation, outcomes, hooked))
-                        .begin());
+        return sent(call, manage, servers, reply, outcomes -> report(call, operation, outcomes, hooked));
     }
 
     /** Whether there is only one server, and its name for the model is the client's. */
@@ -294,12 +289,17 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
         if (isSingleServer(servers, manage)) {
             return passed(call, manage, servers.getFirst().member().server(), manage.model(), reply);
         }
-        return read(
-                call,
-                manage,
-                reply,
-                content -> new ManageFanOut(call, manage, content, servers, replies -> sum(manage, replies, reply))
-                        .begin());
+        return sent(call, manage, servers, reply, replies -> sum(manage, replies, reply));
+    }
+
+    /** Sends the operation to all of these servers. */
+    private RequestSink sent(
+            Call call,
+            Operation.Manage manage,
+            List<FanOutTarget> servers,
+            Reply reply,
+            Consumer<List<ManageFanOut.ServerReply>> then) {
+        return read(call, manage, reply, content -> new ManageFanOut(call, manage, content, servers, then).begin());
     }
 
     /** Sums the statistics of the servers that responded; those of an unreachable server are unknown. */

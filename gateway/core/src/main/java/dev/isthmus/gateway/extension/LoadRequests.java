@@ -69,7 +69,8 @@ final class LoadRequests {
         }
     }
 
-    private static ModelRepositoryParameter parameter(String name, JsonParser parser) throws IOException {
+    /** The parameter of the value that a parser is at. */
+    static ModelRepositoryParameter parameter(String name, JsonParser parser) throws IOException {
         ModelRepositoryParameter.Builder parameter = ModelRepositoryParameter.newBuilder();
         switch (parser.currentToken()) {
             case VALUE_TRUE, VALUE_FALSE -> parameter.setBoolParam(parser.getBooleanValue());

@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.extension;
 
+import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.protobuf.Message;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.ModelConfigResponse;
-import dev.isthmus.proto.ModelRepositoryParameter;
 import dev.isthmus.proto.RepositoryIndexRequest;
 import dev.isthmus.proto.RepositoryIndexResponse;
 import dev.isthmus.proto.RepositoryModelUnloadRequest;
@@ -31,10 +31,14 @@ public final class RepositoryJson {
             RepositoryJson::index);
 
     static final JsonForm UNLOAD_REQUEST = new JsonForm(
-            (json, into) -> json.path("parameters")
-                    .properties()
-                    .forEach(each -> ((RepositoryModelUnloadRequest.Builder) into)
-                            .putParameters(each.getKey(), parameter(each.getKey(), each.getValue()))),
+            (json, into) -> {
+                for (var each : json.path("parameters").properties()) {
+                    JsonParser value = each.getValue().traverse();
+                    value.nextToken();
+                    ((RepositoryModelUnloadRequest.Builder) into)
+                            .putParameters(each.getKey(), LoadRequests.parameter(each.getKey(), value));
+                }
+            },
             RepositoryJson::unload);
 
     /** The configuration itself, which is nested in the protobuf response. */
@@ -83,22 +87,6 @@ public final class RepositoryJson {
                 RepositoryIndexResponse.newBuilder().mergeFrom(content);
         index.getModelsBuilderList().forEach(model -> model.setState(plainState(model.getState())));
         return index.build().toByteArray();
-    }
-
-    private static ModelRepositoryParameter parameter(String name, JsonNode value) {
-        ModelRepositoryParameter.Builder parameter = ModelRepositoryParameter.newBuilder();
-        if (value.isBoolean()) {
-            parameter.setBoolParam(value.booleanValue());
-        } else if (value.isIntegralNumber() && value.canConvertToLong()) {
-            parameter.setInt64Param(value.longValue());
-        } else if (value.isTextual() && name.startsWith(LoadRequests.FILE)) {
-            parameter.setBytesParam(SharedMemoryJson.bytes(name, value.textValue()));
-        } else if (value.isTextual()) {
-            parameter.setStringParam(value.textValue());
-        } else {
-            throw OipException.invalid("parameter '" + name + "': a string, an integer or a boolean is expected");
-        }
-        return parameter.build();
     }
 
     private static JsonNode unload(Message message) {

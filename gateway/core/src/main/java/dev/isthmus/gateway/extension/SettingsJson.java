@@ -8,60 +8,49 @@ import com.google.protobuf.Message;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.LogSettingsRequest;
 import dev.isthmus.proto.TraceSettingRequest;
-import dev.isthmus.proto.TraceSettingResponse;
 
 /** Trace and log settings: members of the JSON body, a map in protobuf. */
 final class SettingsJson {
     static final JsonForm TRACE_REQUEST =
-            new JsonForm((json, into) -> trace(json, (TraceSettingRequest.Builder) into), message -> {
-                ObjectNode json = ProtobufJson.object();
-                ((TraceSettingRequest) message).getSettingsMap().forEach((name, value) -> {
-                    if (value.getValueCount() == 0) {
-                        json.putNull(name);
-                    } else {
-                        put(json, name, value.getValueList());
-                    }
-                });
-                return json;
-            });
-
+            new JsonForm((json, into) -> trace(json, into, true), message -> trace(message, true));
     static final JsonForm TRACE_RESPONSE =
-            new JsonForm((json, into) -> trace(json, (TraceSettingResponse.Builder) into), message -> {
-                ObjectNode json = ProtobufJson.object();
-                ((TraceSettingResponse) message)
-                        .getSettingsMap()
-                        .forEach((name, value) -> put(json, name, value.getValueList()));
-                return json;
-            });
+            new JsonForm((json, into) -> trace(json, into, false), message -> trace(message, false));
 
     /** Requests and responses are encoded alike. */
     static final JsonForm LOG = new JsonForm(SettingsJson::log, SettingsJson::log);
 
     private SettingsJson() {}
 
-    private static void trace(JsonNode json, TraceSettingRequest.Builder request) {
+    /**
+     * Requests and responses are encoded alike.
+     *
+     * @param resets whether null resets a setting to the configured value
+     */
+    private static void trace(JsonNode json, Message.Builder into, boolean resets)
+            throws InvalidProtocolBufferException {
+        TraceSettingRequest.Builder settings = TraceSettingRequest.newBuilder();
         json.properties().forEach(setting -> {
-            // A setting without a value is reset to the configured one.
             var value = TraceSettingRequest.SettingValue.newBuilder();
             if (setting.getValue().isArray()) {
                 setting.getValue().forEach(each -> value.addValue(each.asText()));
-            } else if (!setting.getValue().isNull()) {
+            } else if (!resets || !setting.getValue().isNull()) {
                 value.addValue(setting.getValue().asText());
             }
-            request.putSettings(setting.getKey(), value.build());
+            settings.putSettings(setting.getKey(), value.build());
         });
+        into.mergeFrom(settings.build().toByteString());
     }
 
-    private static void trace(JsonNode json, TraceSettingResponse.Builder response) {
-        json.properties().forEach(setting -> {
-            var value = TraceSettingResponse.SettingValue.newBuilder();
-            if (setting.getValue().isArray()) {
-                setting.getValue().forEach(each -> value.addValue(each.asText()));
+    private static JsonNode trace(Message message, boolean resets) throws InvalidProtocolBufferException {
+        ObjectNode json = ProtobufJson.object();
+        TraceSettingRequest.parseFrom(message.toByteString()).getSettingsMap().forEach((name, value) -> {
+            if (resets && value.getValueCount() == 0) {
+                json.putNull(name);
             } else {
-                value.addValue(setting.getValue().asText());
+                put(json, name, value.getValueList());
             }
-            response.putSettings(setting.getKey(), value.build());
         });
+        return json;
     }
 
     /** Trace levels are a list; every other setting has one value. */

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.settings;
 
+import dev.isthmus.gateway.settings.ValueReferences.ValueReference;
 import dev.isthmus.gateway.settings.ValueShape.AddedSettings;
 import dev.isthmus.gateway.settings.ValueShape.Choice;
 import dev.isthmus.gateway.settings.ValueShape.Items;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.DumperOptions;
@@ -50,12 +52,21 @@ final class SectionReader {
     private final LayerJars layers;
     /** The file's defaults for sections, by their keys. */
     private final Map<String, Node> defaultNodes = new HashMap<>();
+    /** Where the value is that is read now: keys, and indexes of lists. */
+    private final List<String> path = new ArrayList<>();
+    /** By path, in the form of {@link GatewayConfig#document}. */
+    private final Map<List<String>, ValueReference> references = new HashMap<>();
 
     /** Reads records from these nodes. */
     SectionReader(YamlReader yaml, SectionPositions positions, LayerJars layers) {
         this.layers = layers;
         this.yaml = yaml;
         this.positions = positions;
+    }
+
+    /** The values that came from references, by their paths. */
+    Map<List<String>, ValueReference> references() {
+        return references;
     }
 
     /**
@@ -88,7 +99,7 @@ final class SectionReader {
                     && (node instanceof MappingNode || YamlReader.isNull(node))) {
                 yaml.problem(node, named + ": '" + key.name() + "' is missing");
             }
-            Object value = value(key, at, given, node, what);
+            Object value = below(key.name(), () -> value(key, at, given, node, what));
             values[i] = value == null ? key.byDefault() : value;
         }
         R section = construct(type, values);
@@ -121,8 +132,40 @@ final class SectionReader {
             return addedSettings(siblings.get("name"), at == null ? object(List.of(), section) : at, path);
         }
         return key.defaultsFrom() == null
-                ? at == null ? null : value(key.shape(), at, what, key.name())
+                ? at == null ? null : noted(key.shape(), at, value(key.shape(), at, what, key.name()))
                 : overDefaults((Section) key.shape(), at, key.defaultsFrom(), path);
+    }
+
+    private @Nullable Object below(String key, Supplier<@Nullable Object> reading) {
+        path.addLast(key);
+        try {
+            return reading.get();
+        } finally {
+            path.removeLast();
+        }
+    }
+
+    /** The value at this path; remembers the reference that it came from. */
+    private @Nullable Object noted(ValueShape shape, Node node, @Nullable Object value) {
+        String text = yaml.reference(node);
+        if (text != null && value != null && (shape instanceof Scalar || shape instanceof Choice)) {
+            references.put(List.copyOf(path), new ValueReference(text, shape.written(value)));
+        }
+        return value;
+    }
+
+    /** Remembers the references of items that are no sections: a set has another order, and equal items once. */
+    private void noteItems(Items items, List<Node> nodes, List<Object> values, Object whole) {
+        List<Object> parts = items.parts().apply(whole);
+        for (int i = 0; i < Math.min(nodes.size(), values.size()); i++) {
+            for (int at = 0; at < parts.size(); at++) {
+                if (parts.get(at).equals(values.get(i))) {
+                    Node node = nodes.get(i);
+                    Object part = parts.get(at);
+                    below(Integer.toString(at), () -> noted(items.item(), node, part));
+                }
+            }
+        }
     }
 
     /** Reads the settings of the layer of this name; null if they are invalid, or no jar brings such a layer. */
@@ -167,7 +210,9 @@ final class SectionReader {
             return;
         }
         defaultNodes.put(annotation.value(), defaults);
-        read(key.sections().type(), defaults, child(what, annotation.value()), false);
+        below(annotation.value(), () -> read(key.sections().type(), defaults, child(what, annotation.value()), false));
+        // They are noted where they are copied to.
+        references.keySet().removeIf(each -> each.getFirst().equals(annotation.value()));
         if (given.get(key.name()) instanceof MappingNode sections) {
             sections.getValue()
                     .replaceAll(tuple -> new NodeTuple(
@@ -211,13 +256,23 @@ final class SectionReader {
             case Section section -> read(section.type(), inFull(section, node), what);
             case Items items
             when items.orSingle() && node instanceof MappingNode ->
-                items.whole().apply(List.of(read(((Section) items.item()).type(), node, what)));
+                below("0", () -> items.whole().apply(List.of(read(((Section) items.item()).type(), node, what))));
             case Items items -> {
-                List<Object> values = yaml.list(
-                        node, what, items.notEmpty(), each -> value(items.item(), each, parent, singular(name)));
-                yield values.isEmpty() && items.notEmpty()
-                        ? null
-                        : items.whole().apply(values);
+                List<Node> nodes = new ArrayList<>();
+                List<Object> values = yaml.list(node, what, items.notEmpty(), each -> {
+                    nodes.add(each);
+                    return below(
+                            Integer.toString(nodes.size() - 1),
+                            () -> value(items.item(), each, parent, singular(name)));
+                });
+                if (values.isEmpty() && items.notEmpty()) {
+                    yield null;
+                }
+                Object whole = items.whole().apply(values);
+                if (yaml.hasReferences()) {
+                    noteItems(items, nodes, values, whole);
+                }
+                yield whole;
             }
             case Names names -> names(names, node, parent, name);
             case AddedSettings settings -> throw new IllegalStateException("depends on a name beside it: " + what);
@@ -243,11 +298,17 @@ final class SectionReader {
     private Map<String, Object> names(Names names, Node node, String parent, String name) {
         Map<String, Object> values = new LinkedHashMap<>();
         yaml.members(node, child(parent, name)).forEach((key, each) -> {
-            Object value = value(names.value(), each, parent, singular(name) + " '" + key + "'");
+            String stored = names.headers() ? key.toLowerCase(Locale.ROOT) : key;
+            Object value = below(
+                    stored,
+                    () -> noted(
+                            names.value(),
+                            each,
+                            value(names.value(), each, parent, singular(name) + " '" + key + "'")));
             if (key.isBlank() || (names.headers() && !key.matches(ValueShapes.HEADER))) {
                 yaml.problem(each, child(parent, name) + ": a name is expected as the key, got '" + key + "'");
             } else if (value != null) {
-                values.put(names.headers() ? key.toLowerCase(Locale.ROOT) : key, value);
+                values.put(stored, value);
             }
         });
         return Collections.unmodifiableMap(values);

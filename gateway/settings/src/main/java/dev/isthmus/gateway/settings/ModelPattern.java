@@ -6,33 +6,30 @@ import java.util.List;
 /**
  * A model name in the configuration with wildcards: {@code *} matches any text. Ordered by precedence: more literal
  * characters first, then alphabetically.
+ *
+ * @param text as configured
+ * @param parts between the wildcards
+ * @param literals how many characters those have together
  */
-public final class ModelPattern implements Comparable<ModelPattern> {
+public record ModelPattern(String text, List<String> parts, int literals) implements Comparable<ModelPattern> {
     private static final Comparator<ModelPattern> ORDER =
             Comparator.comparingInt((ModelPattern p) -> -p.literals).thenComparing(p -> p.text);
 
-    private final String text;
-    private final List<String> parts;
-    private final int literals;
-
-    /** @param text with a {@code *} in it */
-    public ModelPattern(String text) {
+    public ModelPattern {
         if (!is(text)) {
             throw new IllegalArgumentException("'" + text + "' is not a pattern: it has no *");
         }
-        this.text = text;
-        this.parts = List.of(text.split("\\*", -1));
-        this.literals = parts.stream().mapToInt(String::length).sum();
+        parts = List.copyOf(parts);
+    }
+
+    /** @param text with a {@code *} in it */
+    public ModelPattern(String text) {
+        this(text, List.of(text.split("\\*", -1)), text.replace("*", "").length());
     }
 
     /** Whether a name is a pattern. */
     public static boolean is(String name) {
         return name.indexOf('*') >= 0;
-    }
-
-    /** The pattern as configured. */
-    public String text() {
-        return text;
     }
 
     /** Whether it matches the whole name. Each part is searched once, without backtracking. */
@@ -57,16 +54,6 @@ public final class ModelPattern implements Comparable<ModelPattern> {
     @Override
     public int compareTo(ModelPattern other) {
         return ORDER.compare(this, other);
-    }
-
-    @Override
-    public boolean equals(Object other) {
-        return other instanceof ModelPattern pattern && text.equals(pattern.text);
-    }
-
-    @Override
-    public int hashCode() {
-        return text.hashCode();
     }
 
     @Override

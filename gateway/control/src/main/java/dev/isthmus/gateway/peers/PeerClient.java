@@ -21,6 +21,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import javax.net.ssl.SNIHostName;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
@@ -183,6 +184,14 @@ final class PeerClient implements AutoCloseable {
         /** A gateway that has not answered as expected. */
         static PeerAnswer failed(String address, String failure) {
             return new PeerAnswer(List.of(address), false, null, failure);
+        }
+
+        /** The same gateway, also at the addresses of another answer of it. */
+        PeerAnswer alsoAt(PeerAnswer other) {
+            List<String> all = Stream.concat(addresses.stream(), other.addresses.stream())
+                    .distinct()
+                    .toList();
+            return new PeerAnswer(all, self, summary, failure);
         }
 
         /** What operators call it. */

@@ -21,11 +21,9 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
@@ -176,27 +174,17 @@ public final class PeerPages implements AutoCloseable {
 
     /** One answer for each gateway: it may have several addresses, and this one may be among them or not. */
     private static List<PeerAnswer> merged(List<PeerAnswer> answers, PeerSummary mine) {
-        Map<String, Set<String>> addresses = new LinkedHashMap<>();
-        Map<String, PeerSummary> summaries = new LinkedHashMap<>();
+        Map<String, PeerAnswer> reached = new LinkedHashMap<>();
         List<PeerAnswer> merged = new ArrayList<>();
-        addresses.put(mine.instance(), new LinkedHashSet<>());
-        summaries.put(mine.instance(), mine);
+        reached.put(mine.instance(), new PeerAnswer(List.of(), true, mine, ""));
         for (PeerAnswer answer : answers) {
             if (answer.summary() == null) {
                 merged.add(answer);
             } else {
-                String instance = answer.summary().instance();
-                addresses
-                        .computeIfAbsent(instance, none -> new LinkedHashSet<>())
-                        .addAll(answer.addresses());
-                summaries.putIfAbsent(instance, answer.summary());
+                reached.merge(answer.summary().instance(), answer, PeerAnswer::alsoAt);
             }
         }
-        summaries.forEach((instance, summary) -> merged.add(new PeerAnswer(
-                new ArrayList<>(addresses.getOrDefault(instance, Set.of())),
-                instance.equals(mine.instance()),
-                summary,
-                "")));
+        merged.addAll(reached.values());
         return merged;
     }
 

@@ -448,28 +448,15 @@ public final class AdminServer implements AutoCloseable {
             boolean reusable = file != null && new FileTransfer(ctx, response, file).send(keepAlive);
             try {
                 ctx.executor().execute(() -> {
-                    if (file == null) {
-                        respond(ctx, response, keepAlive);
-                    } else {
-                        sent(ctx, reusable);
+                    busy = false;
+                    if (file == null && ctx.channel().isActive()) {
+                        write(ctx, response, keepAlive);
+                    } else if (file != null && !reusable) {
+                        ctx.close();
                     }
                 });
             } catch (RejectedExecutionException ended) {
                 LOG.debug("the gateway ended before an admin response was sent");
-            }
-        }
-
-        private void sent(ChannelHandlerContext ctx, boolean reusable) {
-            busy = false;
-            if (!reusable) {
-                ctx.close();
-            }
-        }
-
-        private void respond(ChannelHandlerContext ctx, AdminResponse response, boolean keepAlive) {
-            busy = false;
-            if (ctx.channel().isActive()) {
-                write(ctx, response, keepAlive);
             }
         }
 

@@ -1,9 +1,8 @@
 package dev.isthmus.gateway.admin;
 
 import dev.isthmus.gateway.audit.AuditLog.AuditActor;
+import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.settings.AdminConfig.AdminRole;
-import io.netty.util.NetUtil;
-import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 
 /**
@@ -17,11 +16,7 @@ record Operator(String name, AdminRole role, String issuer) {
     /** The operator in the audit log, with the address of a request. */
     AuditActor actor(AdminRequest request) {
         SocketAddress peer = request.peer();
-        return new AuditActor(
-                AuditActor.ActorKind.OPERATOR, name, role.label(), issuer, peer == null ? "" : text(peer));
-    }
-
-    private static String text(SocketAddress peer) {
-        return peer instanceof InetSocketAddress inet ? NetUtil.toSocketAddressString(inet) : peer.toString();
+        String from = peer == null ? "" : ClientConnection.text(peer);
+        return new AuditActor(AuditActor.ActorKind.OPERATOR, name, role.label(), issuer, from);
     }
 }

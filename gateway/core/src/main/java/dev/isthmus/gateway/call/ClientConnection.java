@@ -57,7 +57,7 @@ public final class ClientConnection {
     }
 
     /** An address as {@code ADDRESS:PORT}. */
-    static String text(SocketAddress address) {
+    public static String text(SocketAddress address) {
         return address instanceof InetSocketAddress ip ? NetUtil.toSocketAddressString(ip) : address.toString();
     }
 

@@ -346,14 +346,17 @@ public record ConsolePages(
             return TrafficFigures.between(earlier, now.of(model), seconds()).document();
         }
 
-        private List<Map<String, Object>> targets(Route route, String model) {
-            Map<String, TargetShare> shares;
+        /** The targets of calls without a version; none if there is no default version. */
+        private static Map<String, TargetShare> shares(Route route, String model) {
             try {
-                shares =
-                        route.decide(ModelRef.of(model), RequestAttributes.NONE).targets();
+                return route.decide(ModelRef.of(model), RequestAttributes.NONE).targets();
             } catch (OipException noDefaultVersion) {
-                shares = Map.of();
+                return Map.of();
             }
+        }
+
+        private List<Map<String, Object>> targets(Route route, String model) {
+            Map<String, TargetShare> shares = shares(route, model);
             long all = route.config().allTargets().stream()
                     .mapToLong(target -> calls(route, target))
                     .sum();
@@ -381,17 +384,19 @@ public record ConsolePages(
             return before == null ? 0 : now.target(key, before).calls();
         }
 
-        private List<Map<String, Object>> replicas(Target target) {
-            List<Map<String, Object>> replicas = new ArrayList<>();
-            for (ReplicaStatus replica : running.catalogue().members(target.upstream())) {
-                Boolean model = replica.models().get(target.model());
-                Map<String, @Nullable Object> document = new LinkedHashMap<>();
-                document.put("server", replica.label());
-                document.put("server_ready", replica.ready() && !replica.ejected());
-                document.put("ready", model);
-                replicas.add(document);
-            }
-            return replicas;
+        /** A server of a target, and whether the model is ready there; null if it is not known. */
+        private record ListedReplica(
+                String server,
+                boolean serverReady,
+                @Nullable Boolean ready) {}
+
+        private List<ListedReplica> replicas(Target target) {
+            return running.catalogue().members(target.upstream()).stream()
+                    .map(each -> new ListedReplica(
+                            each.label(),
+                            each.ready() && !each.ejected(),
+                            each.models().get(target.model())))
+                    .toList();
         }
 
         /** Finds models by words in what the page Models shows of them: names, kind, aliases, drift, targets, servers. */
@@ -437,15 +442,11 @@ public record ConsolePages(
             }
 
             private String servers(Route route, String model) {
-                try {
-                    return route.decide(ModelRef.of(model), RequestAttributes.NONE).targets().values().stream()
-                            .flatMap(share ->
-                                    running.catalogue().members(share.target().upstream()).stream())
-                            .map(ReplicaStatus::label)
-                            .collect(Collectors.joining(" "));
-                } catch (OipException noDefaultVersion) {
-                    return "";
-                }
+                return shares(route, model).values().stream()
+                        .flatMap(share ->
+                                running.catalogue().members(share.target().upstream()).stream())
+                        .map(ReplicaStatus::label)
+                        .collect(Collectors.joining(" "));
             }
         }
 

@@ -75,7 +75,7 @@ final class SubjectHistory {
         document.put("found", series != null);
         document.put("interval_seconds", ofMinutes ? 60 : SECONDS);
         List<Long> times = new ArrayList<>();
-        Arrays.stream(places).forEach(place -> times.add(range.time(place)));
+        Arrays.stream(places).forEach(place -> times.add(range.times[place]));
         document.put("times", series == null ? List.of() : times);
         for (int i = 0; i < kind.figures().size(); i++) {
             document.put(kind.figures().get(i), series == null ? List.of() : series.values(ofMinutes, i, places));
@@ -93,10 +93,6 @@ final class SubjectHistory {
         /** @param most how many slots are kept */
         SubjectSlots(int most) {
             this.times = new long[most];
-        }
-
-        int most() {
-            return times.length;
         }
 
         /** The place of the next slot. */
@@ -122,11 +118,6 @@ final class SubjectHistory {
                 places[i] = (int) ((count - length + i) % times.length);
             }
             return places;
-        }
-
-        /** When the slot at a place ended. */
-        long time(int place) {
-            return times[place];
         }
     }
 
@@ -156,7 +147,7 @@ final class SubjectHistory {
         }
 
         private SubjectSeries series(CallTotals counted) {
-            return new SubjectSeries(kind, recent.most(), minutes.most(), counted);
+            return new SubjectSeries(kind, recent.times.length, minutes.times.length, counted);
         }
 
         /**

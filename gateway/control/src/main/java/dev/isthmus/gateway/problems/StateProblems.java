@@ -40,7 +40,7 @@ record StateProblems(ProblemSearch search) {
             }
         });
         if (search.value(FleetReading.SHARED_UP) == 0) {
-            found.add(search.value(FleetReading.SHARED_RECOVERING) == 1 ? sharedStateRecovering() : sharedStateLost());
+            found.add(sharedState(search.value(FleetReading.SHARED_RECOVERING) == 1));
         }
         if (search.value(FleetReading.STUCK_RUNS) > 0) {
             found.add(stuck((long) search.value(FleetReading.STUCK_RUNS)));
@@ -124,28 +124,20 @@ record StateProblems(ProblemSearch search) {
         return "in " + (hours >= 48 ? ProblemText.plural(hours / 24, "day") : ProblemText.plural(hours, "hour"));
     }
 
-    private static GatewayProblem sharedStateLost() {
-        return sharedState(
-                "The Redis server for shared limits and ramps does not answer.",
-                "Restore the Redis server. The gateway connects again by itself.");
-    }
-
-    private static GatewayProblem sharedStateRecovering() {
-        return sharedState(
-                "The Redis server for shared limits and ramps answers again, but not yet for as long as shared.recovery"
-                        + " says.",
-                "Wait. If the problem comes back, find out why the Redis server is lost: isthmus_shared_lost_total"
-                        + " counts how often.");
-    }
-
-    private static GatewayProblem sharedState(String text, String nextStep) {
+    private static GatewayProblem sharedState(boolean recovering) {
         return new GatewayProblem(
                 ProblemKind.SHARED_STATE_LOST,
                 Map.of(),
-                text,
+                "The Redis server for shared limits and ramps "
+                        + (recovering
+                                ? "answers again, but not yet for as long as shared.recovery says."
+                                : "does not answer."),
                 "Until it has answered in time for a while, this gateway counts limits as shared.on_failure says, and"
                         + " follows no change of ramps by other gateways.",
-                nextStep,
+                recovering
+                        ? "Wait. If the problem comes back, find out why the Redis server is lost:"
+                                + " isthmus_shared_lost_total counts how often."
+                        : "Restore the Redis server. The gateway connects again by itself.",
                 ProblemText.page("configuration"));
     }
 

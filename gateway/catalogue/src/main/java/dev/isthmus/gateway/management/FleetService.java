@@ -17,7 +17,6 @@ import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
 import dev.isthmus.gateway.dispatch.EmptyBodySink;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.openapi.ApiDescriptions;
-import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.validation.DeclaredSignatures;
 import dev.isthmus.gateway.validation.RequestMismatch;
 import dev.isthmus.oip.ErrorCode;
@@ -31,7 +30,6 @@ import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -214,11 +212,10 @@ public record FleetService(
         }
 
         private List<DeclaredSignatures> declared() {
-            List<DeclaredSignatures> declared = new ArrayList<>();
-            for (Target target : location.targets()) {
-                declared.add(catalogue.signatures().of(model, target.upstream().name(), target.model()));
-            }
-            return declared;
+            return location.targets().stream()
+                    .map(each ->
+                            catalogue.signatures().of(model, each.upstream().name(), each.model()))
+                    .toList();
         }
 
         /** Whether what all servers of all targets declare is known. */
@@ -244,13 +241,11 @@ public record FleetService(
 
         /** The differences from the first target that does not take it. */
         private List<RequestMismatch> mismatches(RequestOutline outline) {
-            for (DeclaredSignatures each : declared()) {
-                List<RequestMismatch> found = each.mismatches(outline);
-                if (!found.isEmpty()) {
-                    return found;
-                }
-            }
-            return List.of();
+            return declared().stream()
+                    .map(each -> each.mismatches(outline))
+                    .filter(found -> !found.isEmpty())
+                    .findFirst()
+                    .orElse(List.of());
         }
 
         private void add(ArrayNode errors, RequestMismatch mismatch) {

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.gateway.memory.AllocationProbe;
+import dev.isthmus.gateway.net.Labelled;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.atomic.AtomicReference;
@@ -14,17 +15,11 @@ public final class GatewayState implements GatewayReadiness {
     private final BooleanSupplier warm;
 
     /** What the gateway does, in this order. */
-    private enum LifecyclePhase {
-        STARTING("starting"),
-        SERVING("serving"),
-        DRAINING("draining"),
-        STOPPING("stopping");
-
-        private final String label;
-
-        LifecyclePhase(String label) {
-            this.label = label;
-        }
+    private enum LifecyclePhase implements Labelled {
+        STARTING,
+        SERVING,
+        DRAINING,
+        STOPPING
     }
 
     /** @param warm whether the warm-up has ended; called for each readiness request */
@@ -38,7 +33,7 @@ public final class GatewayState implements GatewayReadiness {
         for (LifecyclePhase each : LifecyclePhase.values()) {
             Gauge.builder("isthmus.state", this, state -> state.phase.get() == each ? 1 : 0)
                     .description("1 for what the gateway does at present")
-                    .tag("state", each.label)
+                    .tag("state", each.label())
                     .register(registry);
         }
         Gauge.builder("isthmus.warm", this, state -> state.warm.getAsBoolean() ? 1 : 0)
@@ -72,7 +67,7 @@ public final class GatewayState implements GatewayReadiness {
     public @Nullable String obstacle() {
         LifecyclePhase now = phase.get();
         if (now != LifecyclePhase.SERVING) {
-            return now.label;
+            return now.label();
         }
         return warm.getAsBoolean() ? null : "warming up";
     }

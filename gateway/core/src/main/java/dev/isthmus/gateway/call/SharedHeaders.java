@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.call;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -39,16 +40,10 @@ public final class SharedHeaders {
 
     /** Whether a comma-separated list has this lower-case member, with or without an argument. */
     private static boolean lists(@Nullable String list, String member) {
-        if (list == null) {
-            return false;
-        }
-        for (String each : list.toLowerCase(Locale.ROOT).split(",", -1)) {
-            String stripped = each.strip();
-            if (stripped.equals(member) || stripped.startsWith(member + "=")) {
-                return true;
-            }
-        }
-        return false;
+        return list != null
+                && Arrays.stream(list.toLowerCase(Locale.ROOT).split(",", -1))
+                        .map(String::strip)
+                        .anyMatch(each -> each.equals(member) || each.startsWith(member + "="));
     }
 
     /**

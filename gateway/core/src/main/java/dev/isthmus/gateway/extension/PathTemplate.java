@@ -2,6 +2,7 @@ package dev.isthmus.gateway.extension;
 
 import dev.isthmus.oip.ModelRef;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * A REST path with parameters: {@code {model}}, {@code {version}}, and one resource of any other name, such as {@code
@@ -41,25 +42,18 @@ public record PathTemplate(List<String> segments, int model, int version, int re
 
     /** Whether these segments of a path, split and not decoded, match this template. */
     public boolean matches(String[] path) {
-        if (path.length != segments.size()) {
-            return false;
-        }
-        for (int i = 0; i < path.length; i++) {
-            if (!isName(i) && !segments.get(i).equals(path[i])) {
-                return false;
-            }
-        }
-        return true;
+        return path.length == segments.size()
+                && IntStream.range(0, path.length)
+                        .allMatch(i -> i == model
+                                || i == version
+                                || i == resource
+                                || segments.get(i).equals(path[i]));
     }
 
     /** The resource's kind for error messages: {@code region name}. */
     public String resourceKind() {
         String segment = segments.get(resource);
         return segment.substring(1, segment.length() - 1) + " name";
-    }
-
-    private boolean isName(int index) {
-        return index == model || index == version || index == resource;
     }
 
     /** Whether all its parameters are given. */

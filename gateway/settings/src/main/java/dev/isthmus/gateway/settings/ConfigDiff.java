@@ -179,18 +179,10 @@ public record ConfigDiff(List<String> changes, List<String> needRestart, List<St
      * What a reload does, beside changing values: to sockets, connections, and the state that a gateway keeps while it runs.
      * It says what {@code Listeners}, {@code Upstreams}, {@code Authenticator} and {@code Ramps} do.
      */
-    static final class ReloadEffects {
-        private final GatewayConfig before;
-        private final GatewayConfig after;
-        private final List<String> effects = new ArrayList<>();
-
-        private ReloadEffects(GatewayConfig before, GatewayConfig after) {
-            this.before = before;
-            this.after = after;
-        }
+    record ReloadEffects(GatewayConfig before, GatewayConfig after, List<String> effects) {
 
         static List<String> of(GatewayConfig before, GatewayConfig after) {
-            ReloadEffects found = new ReloadEffects(before, after);
+            ReloadEffects found = new ReloadEffects(before, after, new ArrayList<>());
             found.listeners();
             found.sections();
             new TreeMap<>(before.upstreams()).forEach(found::upstream);

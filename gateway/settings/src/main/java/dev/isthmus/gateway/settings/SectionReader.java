@@ -158,10 +158,10 @@ final class SectionReader {
     private void noteItems(Items items, List<Node> nodes, List<Object> values, Object whole) {
         List<Object> parts = items.parts().apply(whole);
         for (int i = 0; i < Math.min(nodes.size(), values.size()); i++) {
-            for (int at = 0; at < parts.size(); at++) {
-                if (parts.get(at).equals(values.get(i))) {
-                    Node node = nodes.get(i);
-                    Object part = parts.get(at);
+            Node node = nodes.get(i);
+            for (int at = 0; yaml.reference(node) != null && at < parts.size(); at++) {
+                Object part = parts.get(at);
+                if (part.equals(values.get(i))) {
                     below(Integer.toString(at), () -> noted(items.item(), node, part));
                 }
             }
@@ -269,9 +269,7 @@ final class SectionReader {
                     yield null;
                 }
                 Object whole = items.whole().apply(values);
-                if (yaml.hasReferences()) {
-                    noteItems(items, nodes, values, whole);
-                }
+                noteItems(items, nodes, values, whole);
                 yield whole;
             }
             case Names names -> names(names, node, parent, name);

@@ -25,7 +25,6 @@ public final class ConfigDigest {
 
     private volatile @Nullable KnownDigests known;
 
-    /** The digests of a configuration. */
     private record KnownDigests(GatewayConfig config, Map<String, String> digests) {}
 
     /** The digests by section: the first 64 bits of SHA-256, in hexadecimal. References count, not what they stand for. */

@@ -231,6 +231,20 @@ public final class PeerPages implements AutoCloseable {
 
         private record ReachedGateway(PeerAnswer answer, PeerSummary summary) {}
 
+        /** A ramp with its state at each gateway, and whether that is not the same everywhere. */
+        private record RampAtGateways(String model, boolean differs, List<Map<String, Object>> gateways) {
+            static RampAtGateways of(String model, List<Map<String, Object>> gateways) {
+                long steps = gateways.stream()
+                        .map(ramp -> List.of(
+                                ramp.getOrDefault("target", ""),
+                                ramp.getOrDefault("state", ""),
+                                ramp.getOrDefault("step", 0)))
+                        .distinct()
+                        .count();
+                return new RampAtGateways(model, steps > 1, gateways);
+            }
+        }
+
         /** @param tls whether consoles are addressed with https */
         PeerComparison(PeerRound round, boolean tls) {
             this.round = round;
@@ -293,7 +307,7 @@ public final class PeerPages implements AutoCloseable {
         /** For operators. */
         Map<String, @Nullable Object> document() {
             PeerFindings findings = findings();
-            List<Map<String, Object>> ramps = ramps();
+            List<RampAtGateways> ramps = ramps();
             Map<String, @Nullable Object> document = new LinkedHashMap<>();
             document.put("time", round.answers().isEmpty() ? null : round.time().toString());
             document.put("all", round.answers().size() + round.notAsked());
@@ -303,9 +317,7 @@ public final class PeerPages implements AutoCloseable {
             document.put("other_version", findings.otherVersion().size());
             document.put(
                     "other_ramps",
-                    ramps.stream()
-                            .filter(ramp -> Boolean.TRUE.equals(ramp.get("differs")))
-                            .count());
+                    ramps.stream().filter(RampAtGateways::differs).count());
             document.put(
                     "traffic",
                     reached.stream().map(each -> each.summary().traffic()).reduce(PeerTraffic.NONE, PeerTraffic::plus));
@@ -350,7 +362,7 @@ public final class PeerPages implements AutoCloseable {
         }
 
         /** The ramps by model, each with its state at each gateway; those that differ first. */
-        private List<Map<String, Object>> ramps() {
+        private List<RampAtGateways> ramps() {
             Map<String, List<Map<String, Object>>> byModel = new TreeMap<>();
             for (ReachedGateway gateway : reached) {
                 gateway.summary().ramps().forEach(ramp -> {
@@ -361,25 +373,11 @@ public final class PeerPages implements AutoCloseable {
                             .add(one);
                 });
             }
-            List<Map<String, Object>> ramps = new ArrayList<>();
-            byModel.forEach((model, gateways) -> ramps.add(ramp(model, gateways)));
-            ramps.sort(Comparator.comparing(ramp -> Boolean.FALSE.equals(ramp.get("differs"))));
-            return ramps.stream().limit(PeerSummary.MOST).toList();
-        }
-
-        private static Map<String, Object> ramp(String model, List<Map<String, Object>> gateways) {
-            long steps = gateways.stream()
-                    .map(ramp -> List.of(
-                            ramp.getOrDefault("target", ""),
-                            ramp.getOrDefault("state", ""),
-                            ramp.getOrDefault("step", 0)))
-                    .distinct()
-                    .count();
-            Map<String, Object> document = new LinkedHashMap<>();
-            document.put("model", model);
-            document.put("differs", steps > 1);
-            document.put("gateways", gateways);
-            return document;
+            return byModel.entrySet().stream()
+                    .map(each -> RampAtGateways.of(each.getKey(), each.getValue()))
+                    .sorted(Comparator.comparing(ramp -> !ramp.differs()))
+                    .limit(PeerSummary.MOST)
+                    .toList();
         }
 
         /** The models with the most calls at all gateways together. */

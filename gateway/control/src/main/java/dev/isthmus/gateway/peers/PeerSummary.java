@@ -116,7 +116,6 @@ public record PeerSummary(
      * @param share the target's share, from 0 to 1
      */
     public record PeerRamp(String model, String target, String state, long step, double share) {
-        /** The ramp of a report. */
         public static PeerRamp of(RampReport ramp) {
             return new PeerRamp(ramp.model(), ramp.arm(), ramp.state().label(), ramp.step() + 1, ramp.share());
         }

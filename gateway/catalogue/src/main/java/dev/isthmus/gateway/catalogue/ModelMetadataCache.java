@@ -328,7 +328,6 @@ final class ModelMetadataCache {
 
         private record ModelDrift(String name, List<Drift> drift) {}
 
-        /** The differences of one model. */
         List<Drift> of(String model) {
             List<Drift> drift = byModel.getIfPresent(model);
             return drift == null ? List.of() : drift;

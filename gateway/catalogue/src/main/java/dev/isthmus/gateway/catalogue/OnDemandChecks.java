@@ -25,16 +25,10 @@ final class OnDemandChecks {
     private final CatalogueRequests requests;
     private final SharedLookups<List<ModelOnServer>, CheckResults> shared;
 
-    /**
-     * One check.
-     *
-     * @param model the model's name on that server
-     */
+    /** @param model the model's name on that server */
     record ModelOnServer(Upstream server, ModelRef model) {}
 
     /**
-     * The servers' responses.
-     *
      * @param ready the number of servers on which the model is ready
      * @param responses the number of servers that reported the model's state
      * @param failures of the servers that did not

@@ -19,6 +19,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The repository index of the whole fleet.
@@ -120,7 +122,6 @@ public record RepositoryIndex(
         private final List<ServerIndex> servers = new ArrayList<>();
 
         private final List<IndexListing.FailedListing> failures = new ArrayList<>();
-        /** The servers of each upstream. */
         private final Map<String, List<ServerIndex>> upstreams = new LinkedHashMap<>();
         /** The upstreams that list each model version. */
         private final Map<ModelVersion, Set<String>> keys = new TreeMap<>(ORDER);
@@ -131,7 +132,6 @@ public record RepositoryIndex(
 
         private record ModelVersion(String name, String version) {}
 
-        /** One server's listing. */
         private record ServerIndex(IndexListing listing, Map<ModelVersion, IndexEntry> entries) {}
 
         IndexMerge(List<IndexListing> listings) {
@@ -197,14 +197,11 @@ public record RepositoryIndex(
 
         /** The most advanced state that a server reports; failed listings report none. */
         private ModelState best(ModelVersion key) {
-            ModelState best = ModelState.NONE;
-            for (ServerIndex server : servers) {
-                IndexEntry entry = server.entries().get(key);
-                if (entry != null && entry.state().compareTo(best) > 0) {
-                    best = entry.state();
-                }
-            }
-            return best;
+            return servers.stream()
+                    .flatMap(server -> Stream.ofNullable(server.entries().get(key)))
+                    .map(IndexEntry::state)
+                    .max(Comparator.naturalOrder())
+                    .orElse(ModelState.NONE);
         }
 
         private static ReplicaState state(ServerIndex server, ModelVersion key) {
@@ -228,12 +225,10 @@ public record RepositoryIndex(
             if (all.ready() == all.total()) {
                 return firstReason(replicas, ModelState.READY);
             }
-            if (counts.size() == 1) {
-                return "ready on " + all + ": " + String.join("", counts.keySet());
-            }
-            List<String> each = new ArrayList<>();
-            counts.forEach((upstream, count) -> each.add(upstream + " " + count));
-            return "ready on " + all + ": " + String.join(", ", each);
+            String upstreams = counts.entrySet().stream()
+                    .map(each -> each.getKey() + (counts.size() == 1 ? "" : " " + each.getValue()))
+                    .collect(Collectors.joining(", "));
+            return "ready on " + all + ": " + upstreams;
         }
 
         private static String firstReason(List<ReplicaState> replicas, ModelState state) {

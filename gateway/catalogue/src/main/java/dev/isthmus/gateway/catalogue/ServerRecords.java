@@ -39,8 +39,6 @@ final class ServerRecords {
     record ServerModel(ServerRecord record, ModelRef model, ServerId source) {}
 
     /**
-     * The records of all servers.
-     *
      * @param upstreams in order of precedence if servers disagree
      * @param known of some servers, from another configuration; used from now on by these records only
      */

@@ -23,6 +23,7 @@ import dev.isthmus.gateway.catalogue.MergedStatistics;
 import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.catalogue.RepositoryIndex;
 import dev.isthmus.gateway.catalogue.RepositoryUpstreams;
+import dev.isthmus.gateway.catalogue.ServerId;
 import dev.isthmus.gateway.dispatch.PassThroughBody;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.extension.FanOut;
@@ -194,23 +195,19 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
     }
 
     private static RepositoryIndex merged(List<ManageFanOut.ServerReply> replies) {
-        List<IndexListing> listings = new ArrayList<>();
-        for (ManageFanOut.ServerReply serverReply : replies) {
-            OipException failure = serverReply.failure();
-            listings.add(
-                    failure == null
-                            ? listing(serverReply)
-                            : new IndexListing.FailedListing(
-                                    serverReply.server().source(), failure));
-        }
-        return RepositoryIndex.of(listings);
+        return RepositoryIndex.of(replies.stream().map(ManageCall::listing).toList());
     }
 
     private static IndexListing listing(ManageFanOut.ServerReply reply) {
+        ServerId source = reply.server().source();
+        OipException failure = reply.failure();
+        if (failure != null) {
+            return new IndexListing.FailedListing(source, failure);
+        }
         try {
-            return IndexListing.of(reply.server().source(), RepositoryIndexResponse.parseFrom(reply.content()));
+            return IndexListing.of(source, RepositoryIndexResponse.parseFrom(reply.content()));
         } catch (InvalidProtocolBufferException e) {
-            return new IndexListing.FailedListing(reply.server().source(), invalidResponse(reply, e));
+            return new IndexListing.FailedListing(source, invalidResponse(reply, e));
         }
     }
 

@@ -28,6 +28,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -39,8 +40,6 @@ public final class ApiDescriptions {
     private final Set<String> openListeners;
 
     /**
-     * The documents of one configuration.
-     *
      * @param authentication null if callers are not identified
      * @param openListeners listeners whose requests need no credential
      */
@@ -228,23 +227,18 @@ public final class ApiDescriptions {
 
         /** The parameters, as the end of the operation's name. */
         private static String suffix(PathTemplate path) {
-            StringBuilder suffix = new StringBuilder();
-            for (String segment : path.segments()) {
-                if (segment.startsWith("{")) {
-                    suffix.append(suffix.isEmpty() ? "Of" : "")
-                            .append(upper(segment.substring(1, segment.length() - 1)));
-                }
-            }
-            return suffix.toString();
+            String names = path.segments().stream()
+                    .filter(segment -> segment.startsWith("{"))
+                    .map(segment -> upper(segment.substring(1, segment.length() - 1)))
+                    .collect(Collectors.joining());
+            return names.isEmpty() ? "" : "Of" + names;
         }
 
         /** The name of a constant, in camel case. */
         private static String camel(String constant) {
-            StringBuilder name = new StringBuilder();
-            for (String word : constant.toLowerCase(Locale.ROOT).split("_", -1)) {
-                name.append(upper(word));
-            }
-            return name.toString();
+            return Arrays.stream(constant.toLowerCase(Locale.ROOT).split("_", -1))
+                    .map(GatewayApi::upper)
+                    .collect(Collectors.joining());
         }
 
         private static String upper(String name) {

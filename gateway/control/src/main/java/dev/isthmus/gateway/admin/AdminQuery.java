@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.admin;
 
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.util.List;
 import java.util.Map;
@@ -35,9 +34,7 @@ public final class AdminQuery {
 
     /** An error: "parameter 'seconds': a whole number from 1 to 300 is expected, got 'x'". */
     public static OipException invalid(String name, String expectation, String value) {
-        return new OipException(
-                ErrorCode.INVALID_ARGUMENT,
-                "parameter '" + name + "': " + expectation + " is expected, got '" + value + "'");
+        return OipException.invalid("parameter '" + name + "': " + expectation + " is expected, got '" + value + "'");
     }
 
     private @Nullable String value(String name) {

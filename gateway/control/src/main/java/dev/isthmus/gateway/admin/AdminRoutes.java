@@ -15,14 +15,9 @@ public final class AdminRoutes {
 
     private final Map<String, AdminRoute> routes = new ConcurrentHashMap<>();
 
-    /**
-     * A route.
-     *
-     * @param audited the action in the audit log; empty for a route that is not recorded there
-     */
+    /** @param audited the action in the audit log; empty for a route that is not recorded there */
     record AdminRoute(RouteAccess access, String audited, Function<AdminRequest, AdminResponse> handler) {}
 
-    /** The route that matches a request. */
     record RouteMatch(AdminRoute route, String tail) {}
 
     /**

@@ -254,8 +254,6 @@ final class AdminSessions {
     }
 
     /**
-     * Begins a session.
-     *
      * @param token with which the operator has logged in; null for another way
      * @return its cookie
      */

@@ -87,6 +87,8 @@ final class CatalogueRequests {
     @FunctionalInterface
     interface ResultHandler {
         /**
+         * The request has ended.
+         *
          * @param message the response, borrowed; null if there is none
          * @param failure null if there is a response
          */

@@ -236,7 +236,6 @@ public final class CallTotals {
         return failed + serverErrors;
     }
 
-    /** The share of bad attempts. */
     public double badShare() {
         return calls == 0 ? 0 : (double) bad() / calls;
     }

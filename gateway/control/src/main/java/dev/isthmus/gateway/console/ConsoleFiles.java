@@ -34,7 +34,6 @@ public final class ConsoleFiles {
     private final BooleanSupplier peers;
     private final Map<String, ConsoleFile> files = new ConcurrentHashMap<>();
 
-    /** A resource. */
     private record ConsoleFile(String type, String text, String tag) {}
 
     /** @param peers whether there is a page for other gateways; it stays so */

@@ -72,7 +72,6 @@ public record ConsolePages(
     /** A model takes half a kilobyte, and more with several targets and servers. */
     private static final int MAX_MODELS = 500;
 
-    /** The meters of models' features. */
     public static MeterIndex featureMeters(MeterRegistry registry) {
         return FeatureFigures.meters(registry);
     }

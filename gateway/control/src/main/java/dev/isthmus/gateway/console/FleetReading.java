@@ -203,7 +203,6 @@ public record FleetReading(
         return known == null ? new CallTotals() : known;
     }
 
-    /** The totals of all models. */
     CallTotals all() {
         CallTotals all = new CallTotals();
         models.values().forEach(all::add);

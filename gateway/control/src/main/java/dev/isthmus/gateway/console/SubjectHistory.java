@@ -39,8 +39,6 @@ final class SubjectHistory {
     }
 
     /**
-     * Ends a slot.
-     *
      * @param earlier a reading of some time before; null if there is none yet
      * @param time in milliseconds since 1970
      */
@@ -100,11 +98,7 @@ final class SubjectHistory {
             return (int) (count % times.length);
         }
 
-        /**
-         * Ends the next slot.
-         *
-         * @param time in milliseconds since 1970
-         */
+        /** @param time in milliseconds since 1970 */
         void end(long time) {
             times[next()] = time;
             count++;
@@ -150,11 +144,7 @@ final class SubjectHistory {
             return new SubjectSeries(kind, recent.times.length, minutes.times.length, counted);
         }
 
-        /**
-         * Writes a slot.
-         *
-         * @param earlier a reading of some time before; null if there is none yet
-         */
+        /** @param earlier a reading of some time before; null if there is none yet */
         void add(FleetReading reading, @Nullable FleetReading earlier, double seconds) {
             Map<SubjectKey, CallTotals> now = kind.totals(reading);
             Map<SubjectKey, CallTotals> then = earlier == null ? Map.of() : kind.totals(earlier);

@@ -69,8 +69,6 @@ public final class TrafficHistory {
     private record TrafficSample(long nanos, long time, CallTotals all, OwnTime own, long memory) {}
 
     /**
-     * Starts without samples.
-     *
      * @param memory bytes that calls hold
      * @param nanoTime on the scale of {@link System#nanoTime()}
      */
@@ -118,7 +116,6 @@ public final class TrafficHistory {
         return List.of(before == null ? last : before, last);
     }
 
-    /** Keeps a reading. */
     synchronized void add(FleetReading reading) {
         before = latest;
         latest = reading;

@@ -188,7 +188,6 @@ public final class DebugPages {
         }
     }
 
-    /** The open connections. */
     record ConnectionReport(ConnectionTable table) {
         private static final int MAX_PAGE = 1000;
         private static final int DEFAULT_PAGE = 100;

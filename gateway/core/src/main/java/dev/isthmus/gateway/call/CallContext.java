@@ -288,7 +288,6 @@ public final class CallContext {
         return server;
     }
 
-    /** The number of attempts. */
     public int attempts() {
         return attempts;
     }

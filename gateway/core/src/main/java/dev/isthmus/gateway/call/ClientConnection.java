@@ -15,8 +15,6 @@ public final class ClientConnection {
     private @Nullable String peerText;
 
     /**
-     * A connection.
-     *
      * @param listener the name of the listener that accepted it; empty if it has none
      * @param peer the address of whoever made the connection: that of the PROXY protocol header if there is one; null
      *     if it is not known. {@link CallContext#peer()} is that of a request's client

@@ -156,7 +156,6 @@ public final class Exchange implements Reply {
         }
     }
 
-    /** Receives the request. */
     public RequestSink request() {
         return request;
     }

@@ -9,7 +9,6 @@ import java.util.Map;
 public abstract class ForwardingReply implements Reply {
     private final Reply delegate;
 
-    /** @param delegate the reply to forward to */
     protected ForwardingReply(Reply delegate) {
         this.delegate = delegate;
     }

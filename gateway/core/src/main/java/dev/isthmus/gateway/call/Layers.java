@@ -49,8 +49,6 @@ public final class Layers implements Service {
     final Layer[] messageEnded;
 
     /**
-     * The layers of one configuration.
-     *
      * @param all the outermost first
      * @param handler what is behind them: starts a call that they have let pass, whose reply the exchange receives
      * @param nanoTime on the scale of {@link System#nanoTime()}

@@ -63,7 +63,6 @@ public record PathTemplate(List<String> segments, int model, int version, int re
                 && (resource < 0 || !resourceName.isEmpty());
     }
 
-    /** The path with these names. */
     String path(ModelRef requested, String resourceName, SegmentEncoder encoder) {
         StringBuilder path = new StringBuilder();
         for (int i = 1; i < segments.size(); i++) {

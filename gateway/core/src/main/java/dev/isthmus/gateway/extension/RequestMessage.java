@@ -60,7 +60,6 @@ final class RequestMessage {
         return names().anyMatch(field::equals);
     }
 
-    /** Sets the names. */
     void name(Message.Builder request, ModelRef requested, String resourceName) {
         set(request, model, requested.name());
         set(request, version, requested.version());

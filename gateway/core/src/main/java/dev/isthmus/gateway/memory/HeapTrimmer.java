@@ -31,8 +31,6 @@ public final class HeapTrimmer {
     private long endedBefore;
 
     /**
-     * A trimmer.
-     *
      * @param busy whether a client calls
      * @param ended how many calls have ended
      * @param used bytes of the old generation

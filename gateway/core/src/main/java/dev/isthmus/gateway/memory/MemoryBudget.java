@@ -47,11 +47,7 @@ public final class MemoryBudget {
         this(limit, () -> 0, meters);
     }
 
-    /**
-     * As {@link #MemoryBudget(long, MeterRegistry)}.
-     *
-     * @param pinned the bytes that buffers in use pin, filled or not
-     */
+    /** @param pinned the bytes that buffers in use pin, filled or not */
     public MemoryBudget(long limit, LongSupplier pinned, MeterRegistry meters) {
         this.limit = limit;
         this.pinned = pinned;

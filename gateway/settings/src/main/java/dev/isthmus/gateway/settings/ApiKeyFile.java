@@ -40,7 +40,6 @@ public final class ApiKeyFile {
         }
     }
 
-    /** The line for a key. */
     public static String line(String name, byte[] sha256) {
         return name + " " + HexFormat.of().formatHex(sha256);
     }

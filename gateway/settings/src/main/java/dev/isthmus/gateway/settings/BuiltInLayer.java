@@ -102,7 +102,6 @@ public enum BuiltInLayer {
         return ALL.indexOf(this);
     }
 
-    /** Its name. */
     @Override
     public String toString() {
         return name().toLowerCase(Locale.ROOT);

@@ -16,6 +16,5 @@ import java.lang.annotation.Target;
     /** The sibling key. */
     String value();
 
-    /** Its description. */
     String doc();
 }

@@ -12,7 +12,6 @@ public final class Digests {
 
     private Digests() {}
 
-    /** A new one. */
     public static MessageDigest of(String function) {
         try {
             return MessageDigest.getInstance(function);

@@ -77,7 +77,6 @@ public enum LogArea {
         return Arrays.stream(values()).map(LogArea::label).collect(Collectors.joining(", "));
     }
 
-    /** The area of a logger. */
     public static LogArea of(String logger) {
         LogArea best = LIBRARIES;
         int length = 0;

@@ -31,7 +31,6 @@ public record LoggingConfig(
                         LogArea.named(area) != null, "levels", "one of " + LogArea.labels() + " is expected", area));
     }
 
-    /** The configured level of an area. */
     public LogLevel level(LogArea area) {
         LogLevel own = levels.get(area.label());
         if (own != null) {

@@ -119,7 +119,6 @@ public record PayloadLogConfig(
             @Doc("Parameters of requests, responses and tensors, and members of parameters that are objects.")
             Set<String> parameters) {}
 
-    /** The events that are logged. */
     public enum PayloadEvents {
         BOTH,
         REQUEST,

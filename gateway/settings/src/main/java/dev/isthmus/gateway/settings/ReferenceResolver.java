@@ -49,8 +49,6 @@ final class ReferenceResolver {
     private int total;
 
     /**
-     * Resolves with these variables.
-     *
      * @param yaml gets the problems, and what came from where
      * @param files gets the files that are read, also if they cannot be
      */

@@ -176,7 +176,6 @@ public record UpstreamConfig(
                 Map.of());
     }
 
-    /** Load balancing policies. */
     public enum BalancePolicy {
         ROUND_ROBIN,
         LEAST_REQUEST,
@@ -261,7 +260,6 @@ public record UpstreamConfig(
             @Doc("Servers with so many calls below which none is ejected.") @Range(min = 2, max = 10_000) @Default("2")
             int minimumServers) {}
 
-    /** Failures that are retried. */
     public enum RetryOn {
         /** The server did not process the request: no connection, stream refused, too many calls in flight. */
         UNSENT,

@@ -91,7 +91,6 @@ class DocumentationTest {
             "docs/internals/faults.md: takes minutes",
             "docs/internals/faults.md: takes minutes",
             "docs/internals/faults.md: takes minutes",
-            "docs/internals/local-backend.md: takes minutes",
             "docs/reference/command-line.md: no configuration",
             "docs/reference/command-line.md: no configuration",
             "docs/reference/command-line.md: no configuration",

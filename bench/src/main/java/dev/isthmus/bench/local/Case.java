@@ -22,15 +22,7 @@ record Case(String model, List<Input> inputs) {
      * @param raw little-endian
      */
     @SuppressWarnings("ArrayRecordComponent") // inputs are not compared
-    record Input(String name, DataType type, Shape shape, byte[] raw) {
-        int[] dimensions() {
-            int[] dimensions = new int[shape.rank()];
-            for (int i = 0; i < dimensions.length; i++) {
-                dimensions[i] = Math.toIntExact(shape.extent(i));
-            }
-            return dimensions;
-        }
-    }
+    record Input(String name, DataType type, Shape shape, byte[] raw) {}
 
     static final Case DIGITS = new Case("digits", List.of(floats("image", 1, 64)));
     static final Case SILERO = new Case(

@@ -48,7 +48,6 @@ final class InProcessComparison {
             overhead(backend, Case.SILERO);
             batching(backend);
         }
-        reloads();
     }
 
     /** Runs until JIT compilation has finished, so that it does not distort the first measurement. */
@@ -189,22 +188,6 @@ final class InProcessComparison {
                 brief(rounds.median(without)),
                 times(ratio),
                 ">= 1.8 x");
-    }
-
-    private void reloads() throws Exception {
-        try (LocalBackend backend = models.openExplicit(Runtime.getRuntime().availableProcessors())) {
-            for (Case reloaded : List.of(Case.DIGITS, Case.SILERO)) {
-                LocalReloads reloads = new LocalReloads(backend);
-                reloads.run(reloaded);
-                table.goal(
-                        reloads.failed() == 0,
-                        reloaded.model() + ", 40 reloads under 4 threads, failed",
-                        reloads.failed() + " of " + reloads.asked(),
-                        "",
-                        "",
-                        "0");
-            }
-        }
     }
 
     private static String times(double ratio) {

@@ -47,7 +47,7 @@ final class Python {
                         .put("name", input.name())
                         .put("type", input.type().name())
                         .put("file", file.toString());
-                described.putPOJO("shape", input.dimensions());
+                described.putPOJO("shape", input.shape().toArray());
             }
         }
         Path file = folder.resolve("cases.json");

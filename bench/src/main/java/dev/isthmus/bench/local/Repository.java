@@ -56,17 +56,8 @@ record Repository(Path folder) {
 
     /** Opens a backend that loads all models at start. */
     LocalBackend open(int threads) {
-        return open(threads, false);
-    }
-
-    /** Opens a backend with explicit model control. */
-    LocalBackend openExplicit(int threads) {
-        return open(threads, true);
-    }
-
-    private LocalBackend open(int threads, boolean explicit) {
         return LocalBackend.start(new LocalSettings(
-                        folder, false, threads, QUEUE, explicit, List.of("*"), "cpu", Duration.ofMinutes(2)))
+                        folder, false, threads, QUEUE, false, List.of("*"), "cpu", Duration.ofMinutes(2)))
                 .awaitStart();
     }
 }

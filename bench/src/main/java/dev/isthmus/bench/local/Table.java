@@ -1,45 +1,25 @@
 package dev.isthmus.bench.local;
 
 import java.io.PrintWriter;
-import java.util.List;
-import java.util.Locale;
 
 /** Prints measurements row by row; records whether all goals were met. */
 final class Table {
+    private static final String FORM = "| %-48s | %-18s | %-18s | %-10s | %-12s | %-7s |%n";
+
     private final PrintWriter out;
-    private final List<Integer> widths;
     private boolean met = true;
 
-    /**
-     * Prints the heading.
-     *
-     * @param widths of the columns, including that of the verdict
-     */
-    Table(PrintWriter out, List<Integer> widths, String... heading) {
+    /** Prints the heading. */
+    Table(PrintWriter out) {
         this.out = out;
-        this.widths = List.copyOf(widths);
-        print("verdict", heading);
-        out.println("|" + "---|".repeat(widths.size()));
+        out.printf(FORM, "measure", "Isthmus", "Python or bare", "ratio", "goal", "verdict");
+        out.println("|" + "---|".repeat(6));
     }
 
-    /** A row with a goal. */
-    void goal(boolean reached, String... cells) {
+    /** A row. */
+    void goal(boolean reached, String measure, String mine, String theirs, String ratio, String goal) {
         met &= reached;
-        print(reached ? "pass" : "missed", cells);
-    }
-
-    /** A row without a goal. */
-    void row(String... cells) {
-        print("", cells);
-    }
-
-    private void print(String verdict, String... cells) {
-        StringBuilder line = new StringBuilder();
-        for (int i = 0; i < widths.size(); i++) {
-            String cell = i < cells.length ? cells[i] : i == widths.size() - 1 ? verdict : "";
-            line.append(String.format(Locale.ROOT, "| %-" + widths.get(i) + "s ", cell));
-        }
-        out.println(line.append('|'));
+        out.printf(FORM, measure, mine, theirs, ratio, goal, reached ? "pass" : "missed");
         out.flush();
     }
 

@@ -1,7 +1,6 @@
 /**
- * Comparison of the local backend with ONNX Runtime of the same version in Python, and with MLServer over the network.
- * The figures are explained in bench/NOTES.md. Besides the local backend, only this package calls
- * ONNX Runtime, as the baseline.
+ * Comparison of the local backend with ONNX Runtime of the same version in Python. The figures are explained in
+ * bench/NOTES.md. Besides the local backend, only this package calls ONNX Runtime, as the baseline.
  */
 @NullMarked
 package dev.isthmus.bench.local;

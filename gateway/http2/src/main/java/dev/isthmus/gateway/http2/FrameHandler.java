@@ -6,8 +6,11 @@ import io.netty.handler.codec.http2.Http2Error;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Applies received frames to a connection and its streams (RFC 9113, 5 and 6). */
-final class FrameHandler implements FrameSink {
+/**
+ * Applies the frames that a {@link FrameReader} parses, whose layout was checked, to a connection and its streams (RFC
+ * 9113, 5 and 6). Any frame may cause an {@link Http2Violation}.
+ */
+final class FrameHandler {
     /** DATA on a closed stream counts as a control frame if it has fewer bytes than this. */
     private static final int SMALL_DATA = 256;
 
@@ -36,21 +39,25 @@ final class FrameHandler implements FrameSink {
         return blocks.held();
     }
 
-    @Override
-    public boolean acceptsFrames() {
+    /** Whether it accepts more frames; checked before each. */
+    boolean acceptsFrames() {
         return !session.isClosed();
     }
 
-    @Override
-    public void frameBegins(int type) {
+    void frameBegins(int type) {
         if (!settings.seen() && type != FrameType.SETTINGS) {
             throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "the first frame is not SETTINGS");
         }
         session.abuse().checkQueued();
     }
 
-    @Override
-    public boolean dataBegins(int streamId, int length) {
+    /**
+     * The header of a DATA frame.
+     *
+     * @param length of its payload, including padding
+     * @return whether to deliver the payload; if false, it is skipped
+     */
+    boolean dataBegins(int streamId, int length) {
         receivedOnConnection(length);
         Http2Stream stream = session.streams().get(streamId);
         current = stream;
@@ -85,15 +92,20 @@ final class FrameHandler implements FrameSink {
         }
     }
 
-    @Override
-    public void padding(int bytes) {
+    /** The DATA frame has this many bytes of padding, including the length octet. */
+    void padding(int bytes) {
         if (current != null) {
             current.consumed(bytes);
         }
     }
 
-    @Override
-    public void data(ByteBuf part, boolean end) {
+    /**
+     * A part of the DATA frame that has begun.
+     *
+     * @param part taken
+     * @param end whether it ends the stream
+     */
+    void data(ByteBuf part, boolean end) {
         Http2Stream stream = current;
         int length = part.readableBytes();
         if (stream == null || stream.is(StreamFlag.CLOSED)) {
@@ -128,8 +140,12 @@ final class FrameHandler implements FrameSink {
         }
     }
 
-    @Override
-    public void headers(int streamId, ByteBuf in, int length, boolean end) {
+    /**
+     * A whole header block.
+     *
+     * @param in borrowed; the block begins at its reader index, which may change
+     */
+    void headers(int streamId, ByteBuf in, int length, boolean end) {
         HeaderBlock block = blocks.decode(streamId, in, length);
         Http2Stream stream = session.streams().get(streamId);
         if (stream != null) {
@@ -259,8 +275,7 @@ final class FrameHandler implements FrameSink {
         }
     }
 
-    @Override
-    public void reset(int streamId, long errorCode) {
+    void reset(int streamId, long errorCode) {
         Http2Stream stream = session.streams().get(streamId);
         if (stream == null) {
             checkUsed(streamId, FrameType.RST_STREAM);
@@ -278,8 +293,12 @@ final class FrameHandler implements FrameSink {
         }
     }
 
-    @Override
-    public void settings(ByteBuf in, int length) {
+    /**
+     * The peer's settings.
+     *
+     * @param in borrowed; they begin at its reader index, which may change
+     */
+    void settings(ByteBuf in, int length) {
         boolean first = !settings.seen();
         // Each setting may be costly to apply: the window of every stream, the table of header fields.
         session.abuse().control(1 + length / PeerSettings.BYTES_EACH);
@@ -294,13 +313,11 @@ final class FrameHandler implements FrameSink {
         }
     }
 
-    @Override
-    public void settingsAck() {
+    void settingsAck() {
         session.abuse().control();
     }
 
-    @Override
-    public void ping(boolean ack, long payload) {
+    void ping(boolean ack, long payload) {
         session.abuse().control();
         if (ack) {
             session.shutdown().pingAcknowledged(payload);
@@ -311,14 +328,17 @@ final class FrameHandler implements FrameSink {
         }
     }
 
-    @Override
-    public void goAway(int lastStreamId, long errorCode) {
+    void goAway(int lastStreamId, long errorCode) {
         session.abuse().control();
         session.shutdown().goAwayReceived(lastStreamId, errorCode);
     }
 
-    @Override
-    public void windowUpdate(int streamId, int increment) {
+    /**
+     * The peer increases a window.
+     *
+     * @param streamId 0 for the connection
+     */
+    void windowUpdate(int streamId, int increment) {
         session.abuse().control();
         if (streamId == 0) {
             if (increment == 0) {
@@ -338,8 +358,8 @@ final class FrameHandler implements FrameSink {
         }
     }
 
-    @Override
-    public void ignored() {
+    /** A frame that is ignored: PRIORITY, or one of an unknown type. */
+    void ignored() {
         session.abuse().control();
     }
 }

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * only frame headers, and frames other than DATA, that are split across reads.
  */
 final class FrameReader {
-    private final FrameSink sink;
+    private final FrameHandler handler;
     private final Turn turn;
     private final int maxFrameSize;
     private final int maxOther;
@@ -60,8 +60,8 @@ final class FrameReader {
      * @param maxFrameSize our SETTINGS_MAX_FRAME_SIZE, in bytes
      * @param maxHeaderBlock limit of an encoded header block, in bytes
      */
-    FrameReader(FrameSink sink, Turn turn, boolean preface, int maxFrameSize, int maxHeaderBlock) {
-        this.sink = sink;
+    FrameReader(FrameHandler handler, Turn turn, boolean preface, int maxFrameSize, int maxHeaderBlock) {
+        this.handler = handler;
         this.turn = turn;
         this.state = preface ? ReaderState.PREFACE : ReaderState.HEAD;
         this.maxFrameSize = maxFrameSize;
@@ -70,12 +70,12 @@ final class FrameReader {
     }
 
     /**
-     * Reads until the buffer is empty, the turn is over, or the sink accepts no more frames.
+     * Reads until the buffer is empty, the turn is over, or no more frames are accepted.
      *
      * @param in borrowed
      */
     void read(ByteBuf in) {
-        while (in.isReadable() && !turn.over() && sink.acceptsFrames()) {
+        while (in.isReadable() && !turn.over() && handler.acceptsFrames()) {
             switch (state) {
                 case PREFACE -> preface(in);
                 case HEAD -> head(in);
@@ -127,21 +127,21 @@ final class FrameReader {
             return;
         }
         head.read(from);
-        partial.clear();
+        partial.release();
         turn.took();
         if (head.length > maxFrameSize) {
             throw error(
                     Http2Error.FRAME_SIZE_ERROR, "a frame of " + head.length + " bytes, the limit is " + maxFrameSize);
         }
         parts.check(head.type, head.streamId);
-        sink.frameBegins(head.type);
+        handler.frameBegins(head.type);
         if (head.type != CONTINUATION) {
             begun++;
         }
         if (head.type == DATA) {
             beginData();
         } else if (head.type > CONTINUATION) {
-            sink.ignored();
+            handler.ignored();
             skipPayload(head.length);
         } else {
             beginOther(in);
@@ -172,21 +172,21 @@ final class FrameReader {
         state = ReaderState.HEAD;
         frame(from);
         from.readerIndex(end);
-        partial.clear();
+        partial.release();
     }
 
     private void frame(ByteBuf in) {
         switch (head.type) {
             case HEADERS -> headers(in);
             case CONTINUATION -> continuation(in);
-            case RST_STREAM -> sink.reset(head.streamId, in.readUnsignedInt());
+            case RST_STREAM -> handler.reset(head.streamId, in.readUnsignedInt());
             case SETTINGS -> settings(in);
-            case PING -> sink.ping(head.has(ACK), in.readLong());
-            case GOAWAY -> sink.goAway(in.readInt() & Integer.MAX_VALUE, in.readUnsignedInt());
-            case WINDOW_UPDATE -> sink.windowUpdate(head.streamId, in.readInt() & Integer.MAX_VALUE);
+            case PING -> handler.ping(head.has(ACK), in.readLong());
+            case GOAWAY -> handler.goAway(in.readInt() & Integer.MAX_VALUE, in.readUnsignedInt());
+            case WINDOW_UPDATE -> handler.windowUpdate(head.streamId, in.readInt() & Integer.MAX_VALUE);
             case PRIORITY -> {
                 priority(in);
-                sink.ignored();
+                handler.ignored();
             }
             case PUSH_PROMISE -> throw error(Http2Error.PROTOCOL_ERROR, "PUSH_PROMISE, but push is disabled");
             default -> throw new IllegalStateException("frame type " + head.type);
@@ -195,9 +195,9 @@ final class FrameReader {
 
     private void settings(ByteBuf in) {
         if (head.has(ACK)) {
-            sink.settingsAck();
+            handler.settingsAck();
         } else {
-            sink.settings(in, head.length);
+            handler.settings(in, head.length);
         }
     }
 
@@ -217,7 +217,7 @@ final class FrameReader {
             throw error(Http2Error.PROTOCOL_ERROR, "HEADERS: more padding than payload");
         }
         if (head.has(END_HEADERS)) {
-            sink.headers(head.streamId, in, length, head.has(END_STREAM));
+            handler.headers(head.streamId, in, length, head.has(END_STREAM));
         } else {
             parts.begin(head.streamId, head.has(END_STREAM), in, length);
         }
@@ -234,13 +234,13 @@ final class FrameReader {
     private void continuation(ByteBuf in) {
         parts.add(in, head.length);
         if (head.has(END_HEADERS)) {
-            parts.finish(sink);
+            parts.finish(handler);
         }
     }
 
     private void beginData() {
         head.checkForm();
-        dropped = !sink.dataBegins(head.streamId, head.length);
+        dropped = !handler.dataBegins(head.streamId, head.length);
         if (head.has(PADDED)) {
             state = ReaderState.PAD_LENGTH;
         } else {
@@ -254,7 +254,7 @@ final class FrameReader {
             throw error(Http2Error.PROTOCOL_ERROR, "DATA: more padding than payload");
         }
         if (!dropped) {
-            sink.padding(pad + 1);
+            handler.padding(pad + 1);
         }
         beginBody(head.length - 1 - pad, pad);
     }
@@ -263,7 +263,7 @@ final class FrameReader {
         if (dropped) {
             skipPayload(length + pad);
         } else if (length == 0) {
-            sink.data(Unpooled.EMPTY_BUFFER, head.has(END_STREAM));
+            handler.data(Unpooled.EMPTY_BUFFER, head.has(END_STREAM));
             skipPayload(pad);
         } else {
             remaining = length;
@@ -279,7 +279,7 @@ final class FrameReader {
         if (last) {
             skipPayload(padding);
         }
-        sink.data(in.readRetainedSlice(length), last && head.has(END_STREAM));
+        handler.data(in.readRetainedSlice(length), last && head.has(END_STREAM));
     }
 
     private void skipPayload(int bytes) {
@@ -334,11 +334,7 @@ final class FrameReader {
             return bytes == null ? 0 : bytes.capacity();
         }
 
-        /** The buffer returned by {@link #gather} was read and is no longer needed. */
-        void clear() {
-            release();
-        }
-
+        /** The buffer returned by {@link #gather} was read, or is no longer needed. */
         void release() {
             if (bytes != null) {
                 bytes.release();
@@ -403,12 +399,12 @@ final class FrameReader {
             in.readBytes(held, length);
         }
 
-        void finish(FrameSink sink) {
+        void finish(FrameHandler handler) {
             ByteBuf held = held();
             int id = streamId;
             streamId = 0;
             try {
-                sink.headers(id, held, held.readableBytes(), end);
+                handler.headers(id, held, held.readableBytes(), end);
             } finally {
                 release();
             }

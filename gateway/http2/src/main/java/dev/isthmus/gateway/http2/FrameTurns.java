@@ -15,7 +15,7 @@ final class FrameTurns {
     private final Http2Session session;
     private final ChannelHandlerContext ctx;
     private final Turn turn;
-    private final FrameHandler sink;
+    private final FrameHandler handler;
     private final FrameReader reader;
     /** Buffers left over, followed by those read since. */
     private final Deque<ByteBuf> rest = new ArrayDeque<>(0);
@@ -26,15 +26,15 @@ final class FrameTurns {
 
     private long turns;
 
-    FrameTurns(Http2Session session, ChannelHandlerContext ctx, FrameHandler sink) {
+    FrameTurns(Http2Session session, ChannelHandlerContext ctx, FrameHandler handler) {
         this.session = session;
-        this.sink = sink;
+        this.handler = handler;
         this.ctx = ctx;
         this.turn = new Turn(ctx.executor(), this::handleRest);
         Http2Connection connection = session.connection();
         Http2Options options = connection.options();
         this.reader = new FrameReader(
-                sink,
+                handler,
                 turn,
                 connection.isServer(),
                 options.maxFrameSize(),
@@ -56,7 +56,7 @@ final class FrameTurns {
 
     /** The memory that header blocks take which were decoded before, in bytes. */
     int remembered() {
-        return sink.remembered();
+        return handler.remembered();
     }
 
     /** The number of reads and of turns that handled left-over buffers. */

@@ -40,7 +40,7 @@ final class Http2Session {
         this.streams = new StreamRegistry(connection.isServer());
         this.writer = new FrameWriter(ctx);
         this.sender = new OutboundFlowControl(this, writer, ctx.channel(), abuse);
-        this.flusher = new Flusher(ctx.executor(), writer, sender);
+        this.flusher = new Flusher();
         this.shutdown = new GracefulShutdown(this, connection.isServer());
     }
 
@@ -305,18 +305,10 @@ final class Http2Session {
     }
 
     /** Flushes written frames to the socket in one call: after a read, or in the next task of the event loop. */
-    static final class Flusher implements Runnable {
-        private final EventExecutor loop;
-        private final FrameWriter writer;
-        private final OutboundFlowControl sender;
+    final class Flusher implements Runnable {
+        private final EventExecutor loop = ctx.executor();
         private boolean reading;
         private boolean dirty;
-
-        Flusher(EventExecutor loop, FrameWriter writer, OutboundFlowControl sender) {
-            this.loop = loop;
-            this.writer = writer;
-            this.sender = sender;
-        }
 
         /** Schedules a flush: a frame was written, or queued data became sendable. */
         void schedule() {

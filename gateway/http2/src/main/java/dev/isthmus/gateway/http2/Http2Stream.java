@@ -239,21 +239,11 @@ public final class Http2Stream {
         sent += bytes;
     }
 
-    /** Bytes of the peer's body received so far. */
-    long received() {
-        return received;
-    }
-
-    /** Bytes of our body sent so far. */
-    long sent() {
-        return sent;
-    }
-
     /** Enforces the stream's timeouts; the first call only starts the timer. */
     void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
         StreamTimer started = timer;
         if (started == null) {
-            timer = new StreamTimer(this, now);
+            timer = new StreamTimer(now);
             return;
         }
         TimeoutRule rule = started.check(now, timeouts);
@@ -313,8 +303,7 @@ public final class Http2Stream {
     }
 
     /** Enforces the timeouts of one stream, by periodic checks. */
-    private static final class StreamTimer {
-        private final Http2Stream stream;
+    private final class StreamTimer {
         private final BodyProgress body = new BodyProgress();
         private boolean inBody;
         /** Bytes sent and received at the last progress. */
@@ -322,23 +311,22 @@ public final class Http2Stream {
 
         private long progressAt;
 
-        StreamTimer(Http2Stream stream, long now) {
-            this.stream = stream;
+        StreamTimer(long now) {
             progress(now);
         }
 
         private void progress(long now) {
-            transferred = stream.received() + stream.sent();
+            transferred = received + sent;
             progressAt = now;
         }
 
         /** The timeout that has expired, null if none. */
         @Nullable
         TimeoutRule check(long now, ConnectionTimeouts timeouts) {
-            if (stream.received() + stream.sent() != transferred) {
+            if (received + sent != transferred) {
                 progress(now);
             }
-            if (stream.queue() != null) {
+            if (queue != null) {
                 inBody = false;
                 return queued(now, timeouts);
             }
@@ -347,7 +335,7 @@ public final class Http2Stream {
 
         /** A complete response must be read within the write timeout; a stream may pause for the stream idle timeout. */
         private @Nullable TimeoutRule queued(long now, ConnectionTimeouts timeouts) {
-            boolean complete = stream.is(StreamFlag.COMPLETE);
+            boolean complete = is(StreamFlag.COMPLETE);
             long timeout = complete ? timeouts.write() : timeouts.streamIdle();
             if (!ConnectionTimeouts.passed(timeout, progressAt, now)) {
                 return null;
@@ -356,20 +344,18 @@ public final class Http2Stream {
         }
 
         private @Nullable TimeoutRule awaited(long now, ConnectionTimeouts timeouts) {
-            PeerWait awaited = stream.is(StreamFlag.REMOTE_ENDED)
-                    ? PeerWait.NOTHING
-                    : stream.listener().awaited();
+            PeerWait awaited = is(StreamFlag.REMOTE_ENDED) ? PeerWait.NOTHING : listener.awaited();
             boolean began = awaited == PeerWait.BODY && !inBody;
             inBody = awaited == PeerWait.BODY;
             if (began) {
-                body.begin(stream.received(), now);
+                body.begin(received, now);
             }
             return switch (awaited) {
                 case NOTHING -> {
                     progressAt = now;
                     yield null;
                 }
-                case BODY -> body.check(stream.received(), now, timeouts);
+                case BODY -> body.check(received, now, timeouts);
                 case ANYTHING ->
                     ConnectionTimeouts.passed(timeouts.streamIdle(), progressAt, now) ? TimeoutRule.STREAM_IDLE : null;
             };

@@ -23,9 +23,20 @@ public final class Shape {
         return of(extents, extents.length);
     }
 
+    public static Shape of(List<Long> extents) {
+        return new Shape(extents.stream().mapToLong(Long::longValue).toArray());
+    }
+
     /** The shape of the first extents; the array is copied. */
     public static Shape of(long[] extents, int rank) {
         return rank == 0 ? SCALAR : new Shape(Arrays.copyOf(extents, rank));
+    }
+
+    /** The same shape, which is not a scalar's, with another first extent. */
+    public Shape withFirst(long extent) {
+        long[] other = extents.clone();
+        other[0] = extent;
+        return new Shape(other);
     }
 
     public int rank() {

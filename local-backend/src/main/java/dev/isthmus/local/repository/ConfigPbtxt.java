@@ -366,7 +366,7 @@ final class ConfigPbtxt {
         if (extents.size() > Shape.MAX_RANK || dims.stream().anyMatch(extent -> extent < -1)) {
             throw refused(what + "dims of at most " + Shape.MAX_RANK + " extents from -1 on are expected, got " + dims);
         }
-        return Shape.of(extents.stream().mapToLong(Long::longValue).toArray());
+        return Shape.of(extents);
     }
 
     static DataType type(String what, dev.isthmus.proto.config.DataType type) {

@@ -148,7 +148,7 @@ final class MlServerSettings {
                 || extents.stream().anyMatch(extent -> extent < -1)) {
             throw refused(field + ": a shape such as [-1, 64] is expected, got " + value);
         }
-        return Shape.of(extents.stream().mapToLong(Long::longValue).toArray());
+        return Shape.of(extents);
     }
 
     private static OipException refused(String problem) {

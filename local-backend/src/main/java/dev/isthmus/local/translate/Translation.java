@@ -231,7 +231,7 @@ public final class Translation implements AutoCloseable {
         }
         List<Long> extents = new ArrayList<>(shape.toList());
         extents.addFirst(1L);
-        return Shape.of(extents.stream().mapToLong(Long::longValue).toArray());
+        return Shape.of(extents);
     }
 
     private NDArray unbatched(NDArray array) {

@@ -1,12 +1,11 @@
 package dev.isthmus.gateway.batching;
 
 import dev.isthmus.gateway.batching.JoinCodec.RowOwners;
-import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
-import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.buffer.SmallParts;
+import dev.isthmus.transcoder.message.TensorRows;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
@@ -16,8 +15,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Tensors joined and split along their first dimension, without copying all but small ones. */
 final class RowTensors {
-    private static final int LENGTH_PREFIX = 4;
-
     private RowTensors() {}
 
     /**
@@ -35,7 +32,7 @@ final class RowTensors {
                 inputs.add(new Tensor(
                         input.name(),
                         input.dataType(),
-                        withRows(input.shape(), rows),
+                        input.shape().withFirst(rows),
                         input.parameters(),
                         joined(allocator, requests, i)));
             }
@@ -70,71 +67,20 @@ final class RowTensors {
      * @return null if an output does not have a row for each row
      */
     static @Nullable List<InferResponse> split(InferResponse response, RowOwners owners) {
-        List<List<Tensor>> outputs = new ArrayList<>();
         try {
-            for (Tensor output : response.outputs()) {
-                if (!hasRows(output, owners.total())) {
-                    outputs.forEach(parts -> parts.forEach(Tensor::release));
-                    return null;
-                }
-                List<Tensor> parts = new ArrayList<>();
-                outputs.add(parts);
-                split(output, owners.rows(), parts);
+            int rows = owners.total();
+            if (!response.outputs().stream().allMatch(output -> TensorRows.has(output, rows))) {
+                return null;
             }
+            List<List<Tensor>> outputs = TensorRows.split(response.outputs(), owners.rows());
             List<InferResponse> parts = new ArrayList<>();
-            for (int i = 0; i < owners.rows().size(); i++) {
-                int part = i;
-                parts.add(new InferResponse(
-                        response.model(),
-                        owners.id(i, response.id()),
-                        response.parameters(),
-                        outputs.stream().map(each -> each.get(part)).toList()));
+            for (int i = 0; i < outputs.size(); i++) {
+                String id = owners.id(i, response.id());
+                parts.add(new InferResponse(response.model(), id, response.parameters(), outputs.get(i)));
             }
             return parts;
-        } catch (RuntimeException e) {
-            outputs.forEach(parts -> parts.forEach(Tensor::release));
-            throw e;
         } finally {
             response.release();
         }
-    }
-
-    /** Whether the first dimension of a tensor is this number of rows. */
-    private static boolean hasRows(Tensor tensor, long rows) {
-        return !tensor.shared() && tensor.shape().rank() > 0 && tensor.shape().extent(0) == rows;
-    }
-
-    /** Adds parts with so many rows each, which share the tensor's memory. */
-    private static void split(Tensor tensor, List<Integer> rows, List<Tensor> parts) {
-        ByteBuf data = tensor.data();
-        long total = tensor.shape().extent(0);
-        int at = data.readerIndex();
-        for (int count : rows) {
-            int end = tensor.dataType() == DataType.BYTES
-                    ? endOfElements(data, at, tensor.shape().elementCount() / total * count)
-                    : at + Math.toIntExact(data.readableBytes() / total * count);
-            parts.add(new Tensor(
-                    tensor.name(),
-                    tensor.dataType(),
-                    withRows(tensor.shape(), count),
-                    tensor.parameters(),
-                    data.retainedSlice(at, end - at)));
-            at = end;
-        }
-    }
-
-    /** The position behind this many BYTES elements, which were checked to be complete. */
-    private static int endOfElements(ByteBuf data, int from, long elements) {
-        int at = from;
-        for (long i = 0; i < elements; i++) {
-            at += LENGTH_PREFIX + Math.toIntExact(data.getUnsignedIntLE(at));
-        }
-        return at;
-    }
-
-    private static Shape withRows(Shape shape, long rows) {
-        long[] extents = shape.toArray();
-        extents[0] = rows;
-        return Shape.of(extents);
     }
 }

@@ -352,8 +352,7 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
         }
 
         private static ModelMetadata.TensorMetadata tensor(ModelMetadataResponse.TensorMetadata message) {
-            Shape shape = Shape.of(
-                    message.getShapeList().stream().mapToLong(Long::longValue).toArray());
+            Shape shape = Shape.of(message.getShapeList());
             return new ModelMetadata.TensorMetadata(
                     message.getName(), message.getDatatype(), shape, parameters(message.getParametersMap()));
         }

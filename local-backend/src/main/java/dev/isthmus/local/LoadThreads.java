@@ -106,7 +106,6 @@ final class LoadThreads implements AutoCloseable {
         }
     }
 
-    /** A step that runs. */
     private final class StepRun<T> implements Runnable {
         private final LoadStep<T> step;
         private final CompletableFuture<T> outcome = new CompletableFuture<>();

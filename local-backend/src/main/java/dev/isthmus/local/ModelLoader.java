@@ -125,7 +125,7 @@ final class ModelLoader {
 
     private OnnxModel open(ModelSource source, FoundModel found) {
         try {
-            return threads.call(new VersionLoad(source, found, device, opened));
+            return threads.call(new VersionLoad(source, found));
         } catch (OipException e) {
             if (e.getCause() != null) {
                 LOG.debug("model '{}' version {}: {}", source.name(), source.version(), e.message(), e.getCause());
@@ -183,23 +183,15 @@ final class ModelLoader {
     }
 
     /** Opens a version of a model, checks it against its configuration and warms it up. */
-    private static final class VersionLoad implements LoadThreads.LoadStep<OnnxModel> {
+    private final class VersionLoad implements LoadThreads.LoadStep<OnnxModel> {
         private final ModelSource source;
         private final FoundModel found;
-        private final String device;
-        private final Consumer<OnnxModel> opened;
         private final RunHandle handle = new RunHandle();
         private volatile String activity = "reading and opening its file";
 
-        /**
-         * @param device the device if the model configures none
-         * @param opened is called with the model when it can serve
-         */
-        VersionLoad(ModelSource source, FoundModel found, String device, Consumer<OnnxModel> opened) {
+        VersionLoad(ModelSource source, FoundModel found) {
             this.source = source;
             this.found = found;
-            this.device = device;
-            this.opened = opened;
         }
 
         @Override

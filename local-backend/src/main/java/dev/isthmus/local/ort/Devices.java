@@ -31,7 +31,6 @@ final class Devices {
         OrtSession open(DevicePlacement placement) throws OrtException;
     }
 
-    /** A session and its device. */
     record PlacedSession(OrtSession session, DevicePlacement placement) {}
 
     private Devices() {}

@@ -115,7 +115,6 @@ final class InputBinding implements AutoCloseable {
         return NativeMemory.address(whole);
     }
 
-    /** The arguments with the inputs. */
     NativeArguments arguments() {
         return arguments;
     }

@@ -96,7 +96,6 @@ final class NativeArguments {
         memory.setAtIndex(ValueLayout.JAVA_LONG, ends + 1, start + bytes);
     }
 
-    /** The shape of an input, by its index. */
     Shape inputShape(int index) {
         return shapes[index];
     }

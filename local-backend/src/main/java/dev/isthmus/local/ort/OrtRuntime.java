@@ -74,23 +74,18 @@ record OrtRuntime(OrtEnvironment environment, boolean usable) {
 
         /** @throws IllegalStateException if the supplier fails */
         static <T> T call(Supplier<T> supplier) {
-            CompletableFuture<T> outcome = new CompletableFuture<>();
-            Thread thread = new Thread(null, () -> complete(outcome, supplier), "isthmus-local-start", BYTES);
-            thread.setDaemon(true);
-            thread.start();
             try {
-                return outcome.join();
+                return CompletableFuture.supplyAsync(supplier, DeepStackThread::start)
+                        .join();
             } catch (CompletionException e) {
                 throw new IllegalStateException("ONNX Runtime cannot be started", e.getCause());
             }
         }
 
-        private static <T> void complete(CompletableFuture<T> outcome, Supplier<T> supplier) {
-            try {
-                outcome.complete(supplier.get());
-            } catch (RuntimeException | Error e) {
-                outcome.completeExceptionally(e);
-            }
+        private static void start(Runnable work) {
+            Thread thread = new Thread(null, work, "isthmus-local-start", BYTES);
+            thread.setDaemon(true);
+            thread.start();
         }
     }
 }

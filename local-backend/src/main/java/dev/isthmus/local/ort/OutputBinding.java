@@ -72,7 +72,6 @@ final class OutputBinding implements AutoCloseable {
         }
     }
 
-    /** The number of outputs. */
     int count() {
         return preallocated.length;
     }

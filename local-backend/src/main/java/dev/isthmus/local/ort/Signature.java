@@ -175,7 +175,6 @@ final class Signature {
                 .toList();
     }
 
-    /** The metadata of tensors. */
     static List<TensorMetadata> metadata(List<TensorSpec> specs) {
         return specs.stream().map(TensorSpec::metadata).toList();
     }

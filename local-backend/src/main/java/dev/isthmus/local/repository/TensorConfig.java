@@ -32,7 +32,6 @@ public record TensorConfig(
                 .findFirst();
     }
 
-    /** Its shape in the model. */
     Shape inModel() {
         return reshape == null ? metadata.shape() : reshape;
     }

@@ -9,6 +9,7 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.compare.NumberKey;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.math.BigDecimal;
@@ -164,7 +165,6 @@ final class Classification {
                 long bits = Double.doubleToLongBits(score);
                 yield Double.isNaN(score) ? Long.MIN_VALUE : bits ^ ((bits >> 63) & Long.MAX_VALUE);
             }
-            case UINT64 -> integer(scores, element) ^ Long.MIN_VALUE;
             default -> integer(scores, element);
         };
     }
@@ -173,7 +173,7 @@ final class Classification {
     private static String score(Tensor scores, int element) {
         return switch (scores.dataType()) {
             case FP32, FP64 -> text(floating(scores, element));
-            case UINT64 -> Long.toUnsignedString(integer(scores, element));
+            case UINT64 -> Long.toUnsignedString(integer(scores, element) ^ Long.MIN_VALUE);
             default -> Long.toString(integer(scores, element));
         };
     }
@@ -193,24 +193,18 @@ final class Classification {
     }
 
     private static double floating(Tensor scores, int element) {
-        ByteBuf data = scores.data();
-        int at = data.readerIndex() + element * scores.dataType().size();
-        return scores.dataType() == DataType.FP32 ? data.getFloatLE(at) : data.getDoubleLE(at);
+        int at = at(scores, element);
+        return scores.dataType() == DataType.FP32
+                ? scores.data().getFloatLE(at)
+                : scores.data().getDoubleLE(at);
     }
 
+    /** An integer's key; that of UINT64 has the other highest bit. */
     private static long integer(Tensor scores, int element) {
-        ByteBuf data = scores.data();
-        int at = data.readerIndex() + element * scores.dataType().size();
-        return switch (scores.dataType()) {
-            case INT8 -> data.getByte(at);
-            case UINT8 -> data.getUnsignedByte(at);
-            case INT16 -> data.getShortLE(at);
-            case UINT16 -> data.getUnsignedShortLE(at);
-            case INT32 -> data.getIntLE(at);
-            case UINT32 -> data.getUnsignedIntLE(at);
-            case INT64, UINT64 -> data.getLongLE(at);
-            case BOOL, FP16, BF16, FP32, FP64, BYTES ->
-                throw new IllegalStateException(scores.dataType() + " has no integers");
-        };
+        return NumberKey.read(scores.dataType(), scores.data(), at(scores, element));
+    }
+
+    private static int at(Tensor scores, int element) {
+        return scores.data().readerIndex() + element * scores.dataType().size();
     }
 }

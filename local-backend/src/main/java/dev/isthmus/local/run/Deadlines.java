@@ -31,7 +31,6 @@ final class Deadlines implements Runnable {
     private long wake;
     private boolean closed;
 
-    /** A timer. */
     static final class DeadlineTimer {
         private final long nanos;
         private final Runnable task;

@@ -252,7 +252,6 @@ final class RunQueues {
         }
     }
 
-    /** The queues of all models. */
     List<ModelQueue> all() {
         return List.copyOf(byModel.values());
     }

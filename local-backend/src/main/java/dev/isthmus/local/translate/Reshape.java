@@ -1,8 +1,7 @@
 package dev.isthmus.local.translate;
 
 import ai.djl.ndarray.types.Shape;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.stream.IntStream;
 
 /** Computes other shapes for the same elements. */
 final class Reshape {
@@ -35,9 +34,8 @@ final class Reshape {
 
     /** The shape with an extent of 1 inserted at an axis; a negative axis counts from the end. */
     static Shape expanded(Shape from, int axis) {
-        List<Long> extents = extents(from);
-        extents.add(axis < 0 ? axis + extents.size() + 1 : axis, 1L);
-        return new Shape(extents);
+        int at = axis < 0 ? axis + from.dimension() + 1 : axis;
+        return from.slice(0, at).add(1).addAll(from.slice(at));
     }
 
     /**
@@ -46,25 +44,12 @@ final class Reshape {
      * @param axes the axes to remove; none for all
      */
     static Shape squeezed(Shape from, int... axes) {
-        List<Long> extents = extents(from);
-        List<Long> left = new ArrayList<>();
-        for (int i = 0; i < extents.size(); i++) {
-            boolean selected = axes.length == 0;
-            for (int axis : axes) {
-                selected |= i == (axis < 0 ? axis + extents.size() : axis);
-            }
-            if (!selected || extents.get(i) != 1) {
-                left.add(extents.get(i));
-            }
-        }
-        return new Shape(left);
-    }
-
-    private static List<Long> extents(Shape shape) {
-        List<Long> extents = new ArrayList<>();
-        for (long extent : shape.getShape()) {
-            extents.add(extent);
-        }
-        return extents;
+        int rank = from.dimension();
+        return new Shape(IntStream.range(0, rank)
+                .filter(i -> from.get(i) != 1
+                        || (axes.length > 0
+                                && IntStream.of(axes).noneMatch(axis -> i == (axis < 0 ? axis + rank : axis))))
+                .mapToLong(from::get)
+                .toArray());
     }
 }

@@ -7,11 +7,11 @@ import io.netty.buffer.ByteBuf;
  * Maps elements of every numeric datatype to signed 64-bit keys: exact, ordered like the numbers, and equal if the
  * numbers are. All NaNs map to one key, above all others; both zeros map to one key.
  */
-final class NumberKey {
+public final class NumberKey {
     private NumberKey() {}
 
     /** The key of the element at this index. */
-    static long read(DataType type, ByteBuf data, int index) {
+    public static long read(DataType type, ByteBuf data, int index) {
         return switch (type) {
             case UINT8 -> data.getUnsignedByte(index);
             case UINT16 -> data.getUnsignedShortLE(index);

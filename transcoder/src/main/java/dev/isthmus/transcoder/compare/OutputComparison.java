@@ -5,7 +5,6 @@ import dev.isthmus.oip.DataType;
 /** The comparison of an output with the output of the same name in another response. */
 public sealed interface OutputComparison {
 
-    /** The output's name. */
     String name();
 
     /** Whether all elements are equal; NaN equals NaN, and 0.0 equals -0.0. */

@@ -59,7 +59,6 @@ final class ProtoCursor {
         return at < end;
     }
 
-    /** The field number of a tag. */
     static int field(int tag) {
         return tag >>> 3;
     }

@@ -83,12 +83,10 @@ public final class RawRequest {
         return left == 0;
     }
 
-    /** The number of inputs. */
     public int inputs() {
         return contents.size();
     }
 
-    /** The number of requested outputs. */
     public int outputs() {
         return outline.outputs().size();
     }

@@ -1,4 +1,4 @@
 @NullMarked
-package dev.isthmus.bench.corpus;
+package dev.isthmus.transcoder.corpus;
 
 import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,4 @@
-package dev.isthmus.bench.corpus;
+package dev.isthmus.transcoder.corpus;
 
 import java.math.BigDecimal;
 import java.util.SplittableRandom;

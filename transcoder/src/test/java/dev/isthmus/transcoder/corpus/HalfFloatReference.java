@@ -1,4 +1,4 @@
-package dev.isthmus.bench.corpus;
+package dev.isthmus.transcoder.corpus;
 
 import dev.isthmus.oip.DataType;
 import java.math.BigDecimal;

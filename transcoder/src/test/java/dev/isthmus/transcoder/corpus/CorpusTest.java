@@ -1,4 +1,4 @@
-package dev.isthmus.bench.corpus;
+package dev.isthmus.transcoder.corpus;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

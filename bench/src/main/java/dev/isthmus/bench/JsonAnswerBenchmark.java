@@ -1,7 +1,5 @@
 package dev.isthmus.bench;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Shape;
@@ -11,9 +9,6 @@ import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.ByteBufOutputStream;
-import java.io.IOException;
-import java.io.OutputStream;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -32,7 +27,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** Writes an image as the JSON of a response: our writer and Jackson's, both into a buffer. */
+/** Writes an image as the JSON of a response. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -44,7 +39,6 @@ public class JsonAnswerBenchmark {
     private Numbers numbers = Numbers.F9;
 
     private final ByteBuf raw = ByteBufAllocator.DEFAULT.directBuffer();
-    private final JsonFactory jackson = new JsonFactory();
 
     @Setup
     public void setup() {
@@ -65,29 +59,5 @@ public class JsonAnswerBenchmark {
         int length = body.content().readableBytes();
         body.content().release();
         return length;
-    }
-
-    @Benchmark
-    @OperationsPerInvocation(Numbers.COUNT)
-    public long jackson() throws IOException {
-        ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer();
-        try (OutputStream stream = new ByteBufOutputStream(out);
-                JsonGenerator json = jackson.createGenerator(stream)) {
-            json.writeStartArray();
-            for (int at = 0; at < raw.writerIndex(); at += numbers.type().size()) {
-                switch (numbers.type()) {
-                    case FP32 -> json.writeNumber(raw.getFloatLE(at));
-                    case FP64 -> json.writeNumber(raw.getDoubleLE(at));
-                    case FP16 -> json.writeNumber(Float.float16ToFloat(raw.getShortLE(at)));
-                    case UINT8 -> json.writeNumber(raw.getUnsignedByte(at));
-                    default -> json.writeNumber(raw.getLongLE(at));
-                }
-            }
-            json.writeEndArray();
-            json.flush();
-            return out.readableBytes();
-        } finally {
-            out.release();
-        }
     }
 }

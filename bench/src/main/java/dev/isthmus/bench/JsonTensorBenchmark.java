@@ -1,12 +1,5 @@
 package dev.isthmus.bench;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
-import com.fasterxml.jackson.core.StreamReadFeature;
-import com.fasterxml.jackson.core.async.ByteBufferFeeder;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
@@ -14,7 +7,6 @@ import dev.isthmus.transcoder.rest.RestRequest;
 import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -31,10 +23,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/**
- * Reads an image from JSON: our reader, into a checked tensor, and Jackson's parsers, which only sum the numbers. All
- * but the tree and {@code jacksonStreaming} get the input in chunks of 64 KiB.
- */
+/** Reads an image from JSON, which arrives in chunks of 64 KiB, into a checked tensor. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -49,10 +38,6 @@ public class JsonTensorBenchmark {
 
     private byte[] body = new byte[0];
     private ByteBuf buffer = ByteBufAllocator.DEFAULT.directBuffer();
-    private final JsonFactory jackson = JsonFactory.builder()
-            .enable(StreamReadFeature.USE_FAST_DOUBLE_PARSER)
-            .build();
-    private final JsonMapper tree = new JsonMapper(jackson);
 
     @Setup
     public void setup() {
@@ -86,50 +71,5 @@ public class JsonTensorBenchmark {
         RestRequest request = reader.finish();
         request.request().release();
         return request;
-    }
-
-    @Benchmark
-    @OperationsPerInvocation(Numbers.COUNT)
-    public double jacksonStreaming() throws IOException {
-        double sum = 0;
-        try (JsonParser parser = jackson.createParser(body)) {
-            for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
-                sum += value(token, parser);
-            }
-        }
-        return sum;
-    }
-
-    @Benchmark
-    @OperationsPerInvocation(Numbers.COUNT)
-    public double jacksonAsync() throws IOException {
-        double sum = 0;
-        try (JsonParser parser = jackson.createNonBlockingByteBufferParser()) {
-            ByteBufferFeeder feeder = (ByteBufferFeeder) parser.getNonBlockingInputFeeder();
-            for (int at = 0; at < body.length; at += CHUNK) {
-                feeder.feedInput(buffer.nioBuffer(at, Math.min(CHUNK, body.length - at)));
-                for (JsonToken token = parser.nextToken();
-                        token != JsonToken.NOT_AVAILABLE;
-                        token = parser.nextToken()) {
-                    sum += value(token, parser);
-                }
-            }
-            feeder.endOfInput();
-        }
-        return sum;
-    }
-
-    private static double value(JsonToken token, JsonParser parser) throws IOException {
-        return switch (token) {
-            case VALUE_NUMBER_FLOAT -> parser.getFloatValue();
-            case VALUE_NUMBER_INT -> parser.getLongValue();
-            default -> 0;
-        };
-    }
-
-    @Benchmark
-    @OperationsPerInvocation(Numbers.COUNT)
-    public JsonNode jacksonTree() throws IOException {
-        return tree.readTree(body);
     }
 }

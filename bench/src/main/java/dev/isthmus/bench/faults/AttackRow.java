@@ -2,6 +2,7 @@ package dev.isthmus.bench.faults;
 
 import dev.isthmus.bench.attack.Attack;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
@@ -45,42 +46,19 @@ record AttackRow(
             "| %-20s | %-7s | %-28s | %6s | %6s | %5s | %5s | %5s | %5s | %5s | %5s | %-8s | %s |%n";
 
     static String heading() {
-        return String.format(
-                        Locale.ROOT,
-                        FORM,
-                        "attack",
-                        "on",
-                        "bystander failed",
-                        "p99 ms",
-                        "during",
-                        "ratio",
-                        "idle MB",
-                        "peak",
-                        "after",
-                        "CPU %",
-                        "its",
-                        "verdict",
-                        "notes")
-                + "|" + "---|".repeat(13) + System.lineSeparator();
+        String names = "attack|on|bystander failed|p99 ms|during|ratio|idle MB|peak|after|CPU %|its|verdict|notes";
+        return String.format(Locale.ROOT, FORM, (Object[]) names.split("\\|")) + "|" + "---|".repeat(13)
+                + System.lineSeparator();
     }
 
     static String unplayed(AttackedProxy defender, Attack attack, String problem) {
-        return String.format(
-                Locale.ROOT,
-                FORM,
-                attack.name(),
-                defender.label(),
-                "",
-                "",
-                "",
-                "",
-                "",
-                "",
-                "",
-                "",
-                "",
-                "missed",
-                problem.replaceAll("\\s*\\R\\s*", "; "));
+        Object[] cells = new Object[13];
+        Arrays.fill(cells, "");
+        cells[0] = attack.name();
+        cells[1] = defender.label();
+        cells[11] = "missed";
+        cells[12] = problem.replaceAll("\\s*\\R\\s*", "; ");
+        return String.format(Locale.ROOT, FORM, cells);
     }
 
     private double ratio() {

@@ -3,7 +3,6 @@ package dev.isthmus.bench.attack;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -14,6 +13,7 @@ import java.util.List;
  * @param drip bytes sent twice a second
  * @param http2 whether the connections are HTTP/2
  */
+@SuppressWarnings("ArrayRecordComponent") // attacks are not compared
 record IdleConnections(String name, int connections, byte[] begun, byte[] drip, boolean http2) implements Attack {
     private static final long WRITE_MILLIS = 1_000;
     private static final long LIMIT_NANOS = 15_000_000_000L;
@@ -52,20 +52,5 @@ record IdleConnections(String name, int connections, byte[] begun, byte[] drip, 
             wire.offer(ByteBuffer.wrap(drip));
         }
         return wire.isOpen();
-    }
-
-    @Override
-    public boolean equals(Object other) {
-        return other instanceof IdleConnections held && name.equals(held.name) && Arrays.equals(begun, held.begun);
-    }
-
-    @Override
-    public int hashCode() {
-        return name.hashCode();
-    }
-
-    @Override
-    public String toString() {
-        return name;
     }
 }

@@ -1,9 +1,8 @@
 package dev.isthmus.bench.attack;
 
-import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedOutputStream;
+import dev.isthmus.bench.RawMethods;
 import dev.isthmus.bench.http2.FrameBytes;
-import dev.isthmus.proto.ModelInferRequest;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -16,17 +15,7 @@ final class Messages {
 
     /** An inference request with this many FP32 elements and an id. */
     static byte[] infer(String model, String id, int elements) {
-        return ModelInferRequest.newBuilder()
-                .setModelName(model)
-                .setId(id)
-                .addInputs(ModelInferRequest.InferInputTensor.newBuilder()
-                        .setName("x")
-                        .setDatatype("FP32")
-                        .addShape(1)
-                        .addShape(elements))
-                .addRawInputContents(ByteString.copyFrom(new byte[4 * elements]))
-                .build()
-                .toByteArray();
+        return RawMethods.request(model, id, "FP32", new byte[4 * elements], 1L, (long) elements);
     }
 
     /** An inference request in JSON with four elements. */

@@ -4,10 +4,9 @@ import dev.isthmus.bench.attack.Rest;
 import dev.isthmus.bench.process.BenchException;
 import dev.isthmus.bench.process.Child;
 import dev.isthmus.bench.process.Children;
+import dev.isthmus.bench.process.Loopback;
 import dev.isthmus.bench.process.ProcessFigures;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -18,7 +17,6 @@ import java.util.Map;
 final class AttackFleet {
     private static final Duration START = Duration.ofSeconds(90);
     private static final List<String> STUB_FLAGS = List.of("-XX:+UseSerialGC", "-Xmx96m", "-XX:TieredStopAtLevel=1");
-    private static final int PERIOD_MILLIS = 50;
 
     private final Children children;
     private final Path folder;
@@ -41,7 +39,7 @@ final class AttackFleet {
 
     /** Starts the attacked proxy and waits until it is ready. */
     Attacked start(AttackedProxy defender, Path home) throws IOException, BenchException, InterruptedException {
-        List<Integer> ports = List.of(freePort(), freePort(), freePort());
+        List<Integer> ports = List.of(Loopback.freePort(), Loopback.freePort(), Loopback.freePort());
         ProcessBuilder program = defender.program(home, folder, ports, stubs);
         Map<String, String> environment = program.environment();
         environment.put("JAVA_HOME", System.getProperty("java.home"));
@@ -52,20 +50,8 @@ final class AttackFleet {
                 ports.get(0),
                 ports.get(defender.twoPorts() ? 1 : 0),
                 defender.isthmus() ? ports.get(2) : 0);
-        long end = System.nanoTime() + START.toNanos();
-        while (!attacked.ready()) {
-            if (!child.alive() || System.nanoTime() > end) {
-                throw child.failure("did not become ready");
-            }
-            Thread.sleep(PERIOD_MILLIS);
-        }
+        child.awaitReady(START, attacked::ready);
         return attacked;
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     /** The number of requests that servers received more than once. */
@@ -85,14 +71,9 @@ final class AttackFleet {
 
     /** The attacked process with its ports. */
     record Attacked(AttackedProxy defender, ProcessFigures process, int port, int http2Port, int adminPort) {
-        boolean ready() {
-            try {
-                return defender.isthmus()
-                        ? Rest.get(port, "/v2/health/ready").equals("200")
-                        : Rest.get(port, "/v2/models/m").equals("200");
-            } catch (IOException e) {
-                return false;
-            }
+        boolean ready() throws IOException {
+            return Rest.get(port, defender.isthmus() ? "/v2/health/ready" : "/v2/models/m")
+                    .equals("200");
         }
 
         /** Whether the process is alive and, for the gateway, reports that it is live. */
@@ -113,12 +94,8 @@ final class AttackFleet {
         /** A metric of the gateway, NaN if it does not respond. */
         double metric(String name) {
             try {
-                return Http.get(adminPort, "/metrics")
-                        .lines()
-                        .filter(line -> line.startsWith(name + " "))
-                        .mapToDouble(line -> Double.parseDouble(line.substring(name.length() + 1)))
-                        .findFirst()
-                        .orElse(Double.NaN);
+                String metrics = Loopback.get(adminPort, "/metrics");
+                return metrics.contains("\n" + name + " ") ? Loopback.sum(metrics, name, "") : Double.NaN;
             } catch (IOException e) {
                 return Double.NaN;
             }

@@ -1,10 +1,9 @@
 package dev.isthmus.bench.faults;
 
-import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.WireFormat;
-import dev.isthmus.proto.ModelInferResponse;
+import dev.isthmus.bench.RawMethods;
 import dev.isthmus.proto.ModelReadyResponse;
 import dev.isthmus.proto.ServerMetadataResponse;
 import io.netty.buffer.ByteBuf;
@@ -148,17 +147,7 @@ final class AttackStubGrpc extends ChannelInboundHandlerAdapter {
     }
 
     private static MessageLite answer(String model, String id, byte[] raw) {
-        return ModelInferResponse.newBuilder()
-                .setModelName(model)
-                .setModelVersion("1")
-                .setId(id)
-                .addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
-                        .setName("y")
-                        .setDatatype("FP32")
-                        .addShape(1)
-                        .addShape(raw.length / 4))
-                .addRawOutputContents(ByteString.copyFrom(raw))
-                .build();
+        return RawMethods.response(model, id, raw, 1L, raw.length / 4L);
     }
 
     private static ByteBuf framed(MessageLite message) {

@@ -1,6 +1,7 @@
 package dev.isthmus.bench.faults;
 
 import dev.isthmus.bench.process.BenchException;
+import dev.isthmus.bench.process.Loopback;
 import dev.isthmus.bench.process.ProcessFigures;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -49,7 +50,7 @@ record DescriptorsScenario() implements Scenario {
                 }
             }
         });
-        Http.get(port, "/v2/health/live");
+        Loopback.get(port, "/v2/health/live");
         boolean spins = !context.options().brief() && cores[1] - cores[0] > MAX_MORE;
         // A connection that the client opens meanwhile is refused, and its request was not sent.
         boolean served = context.tally().failures().stream()

@@ -3,10 +3,10 @@ package dev.isthmus.bench.faults;
 import dev.isthmus.bench.process.BenchException;
 import dev.isthmus.bench.process.Child;
 import dev.isthmus.bench.process.Children;
+import dev.isthmus.bench.process.Loopback;
 import java.io.File;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -26,7 +26,6 @@ final class Fleet {
     private static final List<String> STUB_FLAGS = List.of("-XX:+UseSerialGC", "-Xmx96m", "-XX:TieredStopAtLevel=1");
 
     private static final Duration START = Duration.ofSeconds(60);
-    private static final int PERIOD_MILLIS = 50;
 
     private final Children children;
     private final Path folder;
@@ -54,13 +53,7 @@ final class Fleet {
             stubPorts.add(Integer.parseInt(stub.await(StubServer.LISTENING, START)));
         }
         pods.addAll(stubPorts);
-        configs = new GatewayConfigs(freePort(), freePort(), List.copyOf(stubPorts));
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
+        configs = new GatewayConfigs(Loopback.freePort(), Loopback.freePort(), List.copyOf(stubPorts));
     }
 
     private Child startStub(String name, int port) throws IOException {
@@ -85,7 +78,7 @@ final class Fleet {
         }
         String settings = scenario.pods() ? startKubernetes().settings() : "";
         for (int number = 0; number < scenario.gateways(); number++) {
-            GatewayConfigs own = number == 0 ? configs : configs.at(freePort());
+            GatewayConfigs own = number == 0 ? configs : configs.at(Loopback.freePort());
             Files.writeString(configFile(number), settings + scenario.config(own));
             ports.add(own.port());
             gateways.add(launch(number));
@@ -96,8 +89,13 @@ final class Fleet {
     }
 
     private KubernetesApi startKubernetes() throws IOException, BenchException, InterruptedException {
-        KubernetesApi api =
-                KubernetesApi.start(children, home, folder.resolve("cluster"), freePort(), freePort(), freePort());
+        KubernetesApi api = KubernetesApi.start(
+                children,
+                home,
+                folder.resolve("cluster"),
+                Loopback.freePort(),
+                Loopback.freePort(),
+                Loopback.freePort());
         for (int pod : pods) {
             api.add(pod);
         }
@@ -134,27 +132,14 @@ final class Fleet {
     }
 
     private void awaitReady(int number) throws BenchException, InterruptedException {
-        Child gateway = gateways.get(number);
-        long end = System.nanoTime() + START.toNanos();
-        while (!ready(number)) {
-            if (!gateway.alive() || System.nanoTime() > end) {
-                throw gateway.failure("did not become ready");
-            }
-            Thread.sleep(PERIOD_MILLIS);
-        }
-    }
-
-    private boolean ready(int number) {
-        try {
+        gateways.get(number).awaitReady(START, () -> {
             if (scenario.secure()) {
-                Http.get(configs.adminPort(), "/ready");
+                Loopback.get(configs.adminPort(), "/ready");
             } else {
-                Http.get(ports.get(number), "/v2/health/ready");
+                Loopback.get(ports.get(number), "/v2/health/ready");
             }
             return true;
-        } catch (IOException e) {
-            return false;
-        }
+        });
     }
 
     /** Sends a signal to the first gateway. */

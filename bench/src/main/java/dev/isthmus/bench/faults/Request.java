@@ -1,7 +1,6 @@
 package dev.isthmus.bench.faults;
 
-import com.google.protobuf.ByteString;
-import dev.isthmus.proto.ModelInferRequest;
+import dev.isthmus.bench.RawMethods;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -14,8 +13,6 @@ record Request(int id, String model) {
     /** The model of all scenarios. */
     static final String MODEL = "m";
 
-    private static final ByteString INPUT = ByteString.copyFrom(new byte[16]);
-
     /** The id as text in the protocols. */
     String text() {
         return id < 0 ? "warm" : Integer.toString(id);
@@ -27,17 +24,7 @@ record Request(int id, String model) {
     }
 
     byte[] protobuf() {
-        return ModelInferRequest.newBuilder()
-                .setModelName(model)
-                .setId(text())
-                .addInputs(ModelInferRequest.InferInputTensor.newBuilder()
-                        .setName("x")
-                        .setDatatype("FP32")
-                        .addShape(1)
-                        .addShape(4))
-                .addRawInputContents(INPUT)
-                .build()
-                .toByteArray();
+        return RawMethods.request(model, text(), "FP32", new byte[16], 1L, 4L);
     }
 
     byte[] json() {

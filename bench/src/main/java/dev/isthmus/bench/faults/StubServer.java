@@ -1,8 +1,8 @@
 package dev.isthmus.bench.faults;
 
+import dev.isthmus.bench.StubMethods;
 import dev.isthmus.gateway.net.Transport;
 import io.grpc.Server;
-import io.grpc.netty.NettyServerBuilder;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.io.BufferedReader;
@@ -21,7 +21,6 @@ final class StubServer implements AutoCloseable {
 
     static final String FAIL = "fail";
     static final String SLOW = "slow";
-    static final String SERVE = "serve";
     static final String DRAIN = "drain";
 
     private final EventLoopGroup loop =
@@ -36,11 +35,7 @@ final class StubServer implements AutoCloseable {
 
     private StubServer(String name, Path folder, InetSocketAddress address, long serviceMicros) throws IOException {
         service = new StubService(name, folder, serviceMicros, loop.next());
-        server = NettyServerBuilder.forAddress(address)
-                .bossEventLoopGroup(loop)
-                .workerEventLoopGroup(loop)
-                .channelType(Transport.best().serverChannel())
-                .directExecutor()
+        server = StubMethods.server(loop, address)
                 .addService(service.definition())
                 .build()
                 .start();
@@ -48,7 +43,7 @@ final class StubServer implements AutoCloseable {
 
     /**
      * Runs until the end of standard input, so that no stub outlives its driver. A line {@code fail} makes inference
-     * fail with UNAVAILABLE, {@code slow} makes it take {@value StubService#SLOW_FACTOR} times as long, {@code serve} ends either; each line is echoed. {@code drain} ends the process with the calls
+     * fail with UNAVAILABLE, {@code slow} makes it take {@value StubService#SLOW_FACTOR} times as long, any other line ends either; each line is echoed. {@code drain} ends the process with the calls
      * that have begun.
      *
      * @param arguments name, folder of the ledgers, port (0: any), service time in microseconds, address

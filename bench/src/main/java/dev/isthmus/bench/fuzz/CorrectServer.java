@@ -1,21 +1,15 @@
 package dev.isthmus.bench.fuzz;
 
 import com.google.protobuf.InvalidProtocolBufferException;
-import com.google.protobuf.MessageLite;
 import dev.isthmus.bench.RawMethods;
+import dev.isthmus.bench.StubMethods;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
-import dev.isthmus.proto.ModelReadyResponse;
 import dev.isthmus.proto.ModelStreamInferResponse;
-import dev.isthmus.proto.ServerLiveResponse;
-import dev.isthmus.proto.ServerMetadataResponse;
-import dev.isthmus.proto.ServerReadyResponse;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Server;
 import io.grpc.ServerCall;
-import io.grpc.ServerCallHandler;
-import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.netty.NettyServerBuilder;
 import java.io.IOException;
@@ -37,30 +31,10 @@ final class CorrectServer implements AutoCloseable {
                 .directExecutor()
                 .maxInboundMessageSize(MAX_MESSAGE)
                 .maxInboundMetadataSize(MAX_METADATA)
-                .addService(ServerServiceDefinition.builder(RawMethods.SERVICE)
-                        .addMethod(RawMethods.of("ModelInfer"), answering(CorrectServer::echo, true))
-                        .addMethod(stream, answering(CorrectServer::streamed, false))
-                        .addMethod(
-                                RawMethods.of("ServerLive"),
-                                always(ServerLiveResponse.newBuilder()
-                                        .setLive(true)
-                                        .build()))
-                        .addMethod(
-                                RawMethods.of("ServerReady"),
-                                always(ServerReadyResponse.newBuilder()
-                                        .setReady(true)
-                                        .build()))
-                        .addMethod(
-                                RawMethods.of("ModelReady"),
-                                always(ModelReadyResponse.newBuilder()
-                                        .setReady(true)
-                                        .build()))
-                        .addMethod(
-                                RawMethods.of("ServerMetadata"),
-                                always(ServerMetadataResponse.newBuilder()
-                                        .setName("echo")
-                                        .setVersion("1")
-                                        .build()))
+                .addService(new StubMethods("echo")
+                        .respond("ModelInfer", CorrectServer::echo)
+                        .service(method -> {})
+                        .addMethod(stream, (call, headers) -> stream(call))
                         .build())
                 .build()
                 .start();
@@ -70,51 +44,30 @@ final class CorrectServer implements AutoCloseable {
         return server.getPort();
     }
 
-    private interface Answer {
-        MessageLite to(byte[] message) throws InvalidProtocolBufferException;
-    }
-
-    private static ServerCallHandler<byte[], byte[]> always(MessageLite answer) {
-        return answering(message -> answer, true);
-    }
-
-    private static ServerCallHandler<byte[], byte[]> answering(Answer answer, boolean unary) {
-        return (call, headers) -> {
-            call.sendHeaders(new Metadata());
-            call.request(unary ? 2 : 1);
-            return new ServerCall.Listener<>() {
-                @Override
-                public void onMessage(byte[] message) {
-                    if (call.isCancelled()) {
-                        return;
-                    }
-                    try {
-                        call.sendMessage(answer.to(message).toByteArray());
-                    } catch (InvalidProtocolBufferException e) {
-                        call.close(Status.INVALID_ARGUMENT.withDescription(e.getMessage()), new Metadata());
-                        return;
-                    }
-                    if (unary) {
-                        call.close(Status.OK, new Metadata());
-                    } else {
-                        call.request(1);
-                    }
+    private static ServerCall.Listener<byte[]> stream(ServerCall<byte[], byte[]> call) {
+        call.sendHeaders(new Metadata());
+        call.request(1);
+        return new ServerCall.Listener<>() {
+            @Override
+            public void onMessage(byte[] message) {
+                if (!call.isCancelled()) {
+                    StubMethods.take(call, message, CorrectServer::respond);
                 }
+            }
 
-                @Override
-                public void onHalfClose() {
-                    if (!unary && !call.isCancelled()) {
-                        call.close(Status.OK, new Metadata());
-                    }
-                }
-            };
+            @Override
+            public void onHalfClose() {
+                StubMethods.close(call, Status.OK);
+            }
         };
     }
 
-    private static MessageLite streamed(byte[] message) throws InvalidProtocolBufferException {
-        return ModelStreamInferResponse.newBuilder()
+    private static void respond(ServerCall<byte[], byte[]> call, byte[] message) throws InvalidProtocolBufferException {
+        call.sendMessage(ModelStreamInferResponse.newBuilder()
                 .setInferResponse(echo(message))
-                .build();
+                .build()
+                .toByteArray());
+        call.request(1);
     }
 
     private static ModelInferResponse echo(byte[] message) throws InvalidProtocolBufferException {

@@ -91,7 +91,7 @@ final class FuzzRun {
         try (probes) {
             Thread.sleep(SETTLED_SECONDS * 1_000L);
             double heap = setup.heap();
-            long descriptors = setup.descriptors();
+            long descriptors = setup.figures().descriptors();
             Path replay = settings.replay();
             Sequences sequences = replay == null
                     ? Sequences.random(setup.port(), settings.seed(), settings.connections())
@@ -106,7 +106,7 @@ final class FuzzRun {
                 probes.print(out);
                 atTheEnd(setup);
                 grown("bytes of heap after a collection", heap, setup.heap(), MOST_HEAP);
-                grown("descriptors", descriptors, setup.descriptors(), MOST_DESCRIPTORS);
+                grown("descriptors", descriptors, setup.figures().descriptors(), MOST_DESCRIPTORS);
             }
             read(setup.log());
             if (!failures.isEmpty()) {

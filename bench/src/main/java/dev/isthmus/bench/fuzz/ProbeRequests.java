@@ -2,7 +2,6 @@ package dev.isthmus.bench.fuzz;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.bench.RawMethods;
-import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.proto.ServerLiveResponse;
 import io.grpc.CallOptions;
@@ -157,17 +156,10 @@ final class ProbeRequests implements AutoCloseable {
     boolean grpcEcho(String model) throws IOException {
         byte[] bytes = new byte[BYTES];
         ThreadLocalRandom.current().nextBytes(bytes);
-        ModelInferRequest request = ModelInferRequest.newBuilder()
-                .setModelName(model)
-                .addInputs(ModelInferRequest.InferInputTensor.newBuilder()
-                        .setName("x")
-                        .setDatatype("UINT8")
-                        .addShape(BYTES))
-                .addRawInputContents(ByteString.copyFrom(bytes))
-                .build();
+        byte[] request = RawMethods.request(model, "", "UINT8", bytes, (long) BYTES);
         try {
-            List<ByteString> answered = ModelInferResponse.parseFrom(call("ModelInfer", request.toByteArray()))
-                    .getRawOutputContentsList();
+            List<ByteString> answered =
+                    ModelInferResponse.parseFrom(call("ModelInfer", request)).getRawOutputContentsList();
             if (!answered.equals(List.of(ByteString.copyFrom(bytes)))) {
                 throw new IOException(model + " answered " + answered + " to " + Arrays.toString(bytes));
             }

@@ -1,6 +1,7 @@
 package dev.isthmus.bench.fuzz;
 
 import dev.isthmus.bench.process.BenchException;
+import dev.isthmus.bench.process.Loopback;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -48,11 +49,11 @@ final class Samples {
     void add(FuzzSetup setup, Sequences sequences) throws IOException, InterruptedException, BenchException {
         double heap = setup.heap() / MB;
         double[] values = {
-            setup.status("VmRSS") * 1024 / MB,
+            setup.figures().residentMib() * (1 << 20) / MB,
             heap,
-            FuzzSetup.sum(setup.metrics(), "isthmus_buffers_direct_bytes", "") / MB,
-            setup.descriptors(),
-            setup.status("Threads")
+            Loopback.sum(setup.metrics(), "isthmus_buffers_direct_bytes", "") / MB,
+            setup.figures().descriptors(),
+            setup.figures().threads()
         };
         double seconds = (System.nanoTime() - begun) / 1e9;
         samples.add(new Sample(seconds, values));

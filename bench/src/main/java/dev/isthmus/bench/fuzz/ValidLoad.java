@@ -1,8 +1,6 @@
 package dev.isthmus.bench.fuzz;
 
-import com.google.protobuf.ByteString;
 import dev.isthmus.bench.RawMethods;
-import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
@@ -119,15 +117,8 @@ final class ValidLoad implements AutoCloseable {
                 new Metadata());
         call.request(2);
         int bytes = choices.size(choices.chance(0.1) ? 400_000 : 4_000);
-        byte[] message = ModelInferRequest.newBuilder()
-                .setModelName(choices.pick("echo", "echo-rest"))
-                .addInputs(ModelInferRequest.InferInputTensor.newBuilder()
-                        .setName("x")
-                        .setDatatype("UINT8")
-                        .addShape(bytes))
-                .addRawInputContents(ByteString.copyFrom(new byte[bytes]))
-                .build()
-                .toByteArray();
+        byte[] message =
+                RawMethods.request(choices.pick("echo", "echo-rest"), "", "UINT8", new byte[bytes], (long) bytes);
         for (int i = 0; i < messages; i++) {
             call.sendMessage(message);
         }

@@ -1,6 +1,6 @@
 package dev.isthmus.bench.fuzz;
 
-import com.google.protobuf.ByteString;
+import dev.isthmus.bench.RawMethods;
 import dev.isthmus.bench.http2.FrameBytes;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.proto.ModelMetadataResponse;
@@ -143,7 +143,7 @@ final class WildGrpcServer extends WildServer {
             boolean right = choices.chance(inference ? 0.4 : 0.93);
             byte[] message = message(asked.path, choices, !end && asked.path.endsWith("StreamInfer") || asked.headed);
             byte[] body = right
-                    ? plain(message)
+                    ? FrameBytes.message(false, message.length, message)
                     : new GrpcMessages(choices).framed(new GrpcMessages(choices).spoiled(message));
             if (right && end) {
                 open.remove(stream);
@@ -207,13 +207,6 @@ final class WildGrpcServer extends WildServer {
             }
             return choices.chance(0.9);
         }
-    }
-
-    private static byte[] plain(byte[] message) {
-        byte[] framed = new byte[5 + message.length];
-        System.arraycopy(FrameBytes.number(message.length), 0, framed, 1, 4);
-        System.arraycopy(message, 0, framed, 5, message.length);
-        return framed;
     }
 
     private static byte[] head(String status) {
@@ -290,14 +283,6 @@ final class WildGrpcServer extends WildServer {
 
     private static ModelInferResponse inferred(SeededChoices choices) {
         int elements = choices.size(choices.chance(0.1) ? 200_000 : 1_000);
-        return ModelInferResponse.newBuilder()
-                .setModelName("m")
-                .setModelVersion("1")
-                .addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
-                        .setName("y")
-                        .setDatatype("FP32")
-                        .addShape(elements))
-                .addRawOutputContents(ByteString.copyFrom(new byte[elements * 4]))
-                .build();
+        return RawMethods.response("m", "", new byte[elements * 4], (long) elements);
     }
 }

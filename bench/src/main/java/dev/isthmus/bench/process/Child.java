@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -16,6 +17,7 @@ import java.util.function.Consumer;
 /** A child process, with the last lines of its output. */
 public final class Child {
     private static final int LINES = 200;
+    private static final int PERIOD_MILLIS = 10;
 
     private final String name;
     private final Process process;
@@ -65,6 +67,43 @@ public final class Child {
             }
         }
         throw failure("did not print '" + beginning + "'");
+    }
+
+    /** Whether a process is ready; a failed request says that it is not. */
+    public interface Readiness {
+        boolean ready() throws IOException;
+    }
+
+    /** Waits until the process is ready. */
+    public void awaitReady(Duration limit, Readiness readiness) throws BenchException, InterruptedException {
+        long end = System.nanoTime() + limit.toNanos();
+        while (!ready(readiness)) {
+            if (!alive() || System.nanoTime() > end) {
+                throw failure("did not become ready");
+            }
+            Thread.sleep(PERIOD_MILLIS);
+        }
+    }
+
+    private static boolean ready(Readiness readiness) {
+        try {
+            return readiness.ready();
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** Collects the garbage of a Java process. */
+    public void collectGarbage() throws IOException, InterruptedException, BenchException {
+        Process jcmd = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin/jcmd").toString(), Long.toString(pid()), "GC.run")
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        if (!jcmd.waitFor(60, TimeUnit.SECONDS) || jcmd.exitValue() != 0) {
+            jcmd.destroyForcibly();
+            throw failure("could not run a garbage collection");
+        }
     }
 
     /** Writes a line to its standard input. */

@@ -22,12 +22,12 @@ public record ProcessFigures(ProcessHandle process) {
 
     /** Resident memory in MiB; 0 if the process has ended. */
     public double residentMib() {
-        return all().stream().mapToDouble(ProcessFigures::resident).sum();
+        return all().stream().mapToDouble(one -> field(one, "VmRSS:") / MIB).sum();
     }
 
     /** Largest resident memory in MiB since {@link #resetPeak()}, or since the start; without child processes. */
     public double peakMib() {
-        return field(process, "VmHWM:");
+        return field(process, "VmHWM:") / MIB;
     }
 
     /** Makes the present resident memory the largest so far. Linux only, for processes of the same user. */
@@ -35,15 +35,23 @@ public record ProcessFigures(ProcessHandle process) {
         Files.writeString(Path.of("/proc", Long.toString(process.pid()), "clear_refs"), "5");
     }
 
-    private static double resident(ProcessHandle one) {
-        return field(one, "VmRSS:");
+    public long threads() {
+        return field(process, "Threads:");
     }
 
-    private static double field(ProcessHandle one, String name) {
+    /** The number of open file descriptors, including sockets; without child processes. */
+    public long descriptors() throws IOException {
+        try (Stream<Path> open = Files.list(Path.of("/proc", Long.toString(process.pid()), "fd"))) {
+            return open.count();
+        }
+    }
+
+    /** A number of the process's status; memory is in KiB. */
+    private static long field(ProcessHandle one, String name) {
         try {
             for (String line : Files.readAllLines(Path.of("/proc", Long.toString(one.pid()), "status"))) {
                 if (line.startsWith(name)) {
-                    return Long.parseLong(line.replaceAll("[^0-9]", "")) / MIB;
+                    return Long.parseLong(line.replaceAll("[^0-9]", ""));
                 }
             }
         } catch (IOException e) {

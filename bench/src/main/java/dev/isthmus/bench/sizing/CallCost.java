@@ -1,12 +1,11 @@
 package dev.isthmus.bench.sizing;
 
-import com.google.protobuf.ByteString;
+import dev.isthmus.bench.RawMethods;
+import dev.isthmus.bench.http2.FrameBytes;
 import dev.isthmus.bench.process.BenchException;
 import dev.isthmus.bench.process.Child;
 import dev.isthmus.bench.process.Children;
-import dev.isthmus.proto.ModelInferRequest;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -15,7 +14,6 @@ import java.util.List;
 /** The CPU time of small gRPC calls, which h2load sends. */
 final class CallCost {
     private static final Duration LIMIT = Duration.ofSeconds(120);
-    private static final int PREFIX = 5;
     private static final int IDLE_MILLIS = 3_000;
 
     private final Children children;
@@ -44,23 +42,8 @@ final class CallCost {
     }
 
     private void send(int port, String model) throws IOException, InterruptedException, BenchException {
-        byte[] message = ModelInferRequest.newBuilder()
-                .setModelName(model)
-                .addInputs(ModelInferRequest.InferInputTensor.newBuilder()
-                        .setName("x")
-                        .setDatatype("FP32")
-                        .addShape(1)
-                        .addShape(4))
-                .addRawInputContents(ByteString.copyFrom(new byte[16]))
-                .build()
-                .toByteArray();
-        Path body = Files.write(
-                folder.resolve("request"),
-                ByteBuffer.allocate(PREFIX + message.length)
-                        .put((byte) 0)
-                        .putInt(message.length)
-                        .put(message)
-                        .array());
+        byte[] message = RawMethods.request(model, "", "FP32", new byte[16], 1L, 4L);
+        Path body = Files.write(folder.resolve("request"), FrameBytes.message(false, message.length, message));
         Child load = children.start(
                 "h2load",
                 new ProcessBuilder(List.of(

@@ -3,10 +3,9 @@ package dev.isthmus.bench.sizing;
 import dev.isthmus.bench.process.BenchException;
 import dev.isthmus.bench.process.Child;
 import dev.isthmus.bench.process.Children;
+import dev.isthmus.bench.process.Loopback;
 import dev.isthmus.bench.process.ProcessFigures;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -28,7 +27,6 @@ final class SizedGateway implements AutoCloseable {
     /** Only C1: CPU time that the servers spend on compilation is taken from the gateway. */
     private static final List<String> STUB_FLAGS = List.of("-XX:+UseSerialGC", "-Xmx512m", "-XX:TieredStopAtLevel=1");
 
-    private static final int PERIOD_MILLIS = 10;
     private static final String TOKEN = "sizing";
 
     private final FleetShape shape;
@@ -70,12 +68,6 @@ final class SizedGateway implements AutoCloseable {
                 .toList();
     }
 
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
-    }
-
     /** Writes a configuration in which one route differs from the previous one. */
     private void change() throws IOException {
         Files.writeString(config, shape.configuration(port, adminPort, token, ports, settings, "alias-" + changes++));
@@ -97,37 +89,18 @@ final class SizedGateway implements AutoCloseable {
     double start(Children children, Function<Path, ProcessBuilder> program)
             throws IOException, BenchException, InterruptedException {
         // Not earlier: connections of a gateway that runs meanwhile would take them.
-        port = freePort();
-        adminPort = freePort();
+        port = Loopback.freePort();
+        adminPort = Loopback.freePort();
         change();
         long begun = System.nanoTime();
         Child started = children.start("gateway", program.apply(config));
         gateway = started;
-        while (!ready()) {
-            if (!started.alive() || System.nanoTime() - begun > LIMIT.toNanos()) {
-                throw started.failure("did not become ready");
-            }
-            Thread.sleep(PERIOD_MILLIS);
-        }
+        started.awaitReady(LIMIT, () -> {
+            Loopback.get(adminPort, "/ready");
+            Loopback.get(port, "/v2/health/ready");
+            return true;
+        });
         return (System.nanoTime() - begun) / 1e9;
-    }
-
-    private boolean ready() throws InterruptedException {
-        try {
-            return get(adminPort, "/ready").statusCode() == 200
-                    && get(port, "/v2/health/ready").statusCode() == 200;
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
-    private HttpResponse<String> get(int at, String path) throws IOException, InterruptedException {
-        return http.send(request(at, path).build(), HttpResponse.BodyHandlers.ofString());
-    }
-
-    private static HttpRequest.Builder request(int at, String path) {
-        return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + at + path))
-                .timeout(LIMIT);
     }
 
     ProcessFigures process() {
@@ -142,28 +115,14 @@ final class SizedGateway implements AutoCloseable {
     }
 
     /** The export of all metrics. */
-    String metrics() throws IOException, InterruptedException {
-        return get(adminPort, "/metrics").body();
+    String metrics() throws IOException {
+        return Loopback.get(adminPort, "/metrics");
     }
 
     /** Collects garbage; returns the heap in use in MiB. */
     double heapMib() throws IOException, InterruptedException, BenchException {
-        Process jcmd = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin/jcmd").toString(),
-                        Long.toString(child().pid()),
-                        "GC.run")
-                .redirectErrorStream(true)
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                .start();
-        if (jcmd.waitFor() != 0) {
-            throw child().failure("could not run a garbage collection");
-        }
-        return metrics()
-                        .lines()
-                        .filter(line -> line.startsWith("jvm_memory_used_bytes{") && line.contains("area=\"heap\""))
-                        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
-                        .sum()
-                / (1 << 20);
+        child().collectGarbage();
+        return Loopback.sum(metrics(), "jvm_memory_used_bytes", "area=\"heap\"") / (1 << 20);
     }
 
     /** Changes one route and reloads; returns the seconds until the response. */
@@ -171,7 +130,8 @@ final class SizedGateway implements AutoCloseable {
         change();
         long begun = System.nanoTime();
         HttpResponse<String> response = http.send(
-                request(adminPort, "/reload")
+                HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + adminPort + "/reload"))
+                        .timeout(LIMIT)
                         .header("Authorization", "Bearer " + TOKEN)
                         .POST(HttpRequest.BodyPublishers.noBody())
                         .build(),

@@ -73,7 +73,7 @@ final class SizingRun {
                 + " |");
     }
 
-    private void scrape() throws IOException, InterruptedException {
+    private void scrape() throws IOException {
         double cpu = gateway.process().cpuSeconds();
         String metrics = gateway.metrics();
         row(

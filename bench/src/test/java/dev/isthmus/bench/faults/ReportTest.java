@@ -13,19 +13,6 @@ class ReportTest {
     private Path folder = Path.of("");
 
     @Test
-    void reloads_areReadByResult() {
-        String metrics = """
-                # TYPE isthmus_config_reloads_total counter
-                isthmus_config_reloads_total{result="applied"} 3.0
-                isthmus_config_reloads_total{result="rejected"} 2.0 1700000000000
-                isthmus_config_reloads_total_other{result="applied"} 9.0
-                """;
-        assertThat(Reloads.count(metrics, "applied")).isEqualTo(3);
-        assertThat(Reloads.count(metrics, "rejected")).isEqualTo(2);
-        assertThat(Reloads.count("", "applied")).isZero();
-    }
-
-    @Test
     void failures_areNamedByKind() {
         assertThat(Row.failed(Map.of())).isEqualTo("0");
         assertThat(Row.failed(new TreeMap<>(Map.of("reset", 2, "503", 40)))).isEqualTo("42: 503 40, reset 2");

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.bench.process;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,9 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.ClientProtocol;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.http2.AbuseRule;
@@ -170,30 +168,25 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         }
     }
 
-    private Http2Exchange begin(Http2Stream stream, Http2Headers headers) {
-        Http2Head head = stream.headTooLarge() ? new Http2Head(headers, client) : heads.of(headers);
-        IngressSettings settings = listener.settings().get();
-        OipException refusal = refusal(stream, head, settings);
-        Http2Exchange exchange = head.grpc()
-                ? new Http2GrpcExchange(
-                        stream,
-                        channel,
-                        settings,
-                        listener.context(ClientProtocol.GRPC, head, client, channel),
-                        listener.calls())
-                : new Http2HttpExchange(stream, channel, head, listener);
-        if (refusal == null) {
-            exchange.exchange().open(head, channel);
-        } else {
-            exchange.exchange().reject(refusal);
-        }
-        return exchange;
-    }
+    /** One stream: passes its events to an exchange, whose kind depends on the head, and carries the response. */
+    private final class IngressStream implements StreamListener, GrpcTransport, ResponseWriter {
+        private static final AsciiString STATUS = AsciiString.cached(":status");
+        private static final String CONTENT_LENGTH = "content-length";
+        private static final String CONTENT_TYPE = "content-type";
+        private static final HeaderFieldList OK = HeaderFieldList.of(HeaderField.constant(":status", "200"));
+        private static final HeaderField JSON = HeaderField.constant(CONTENT_TYPE, "application/json");
+        private static final HeaderField BINARY = HeaderField.constant(CONTENT_TYPE, "application/octet-stream");
 
-    /** Passes the events of one stream to its exchange, whose kind depends on the head. */
-    private final class IngressStream implements StreamListener {
         private final Http2Stream stream;
-        private @Nullable Http2Exchange exchange;
+        /** Null until its head was received, and what it does at once is done. */
+        private @Nullable HttpExchange exchange;
+
+        private boolean grpc;
+        /** Of a response other than gRPC's. */
+        private Map<String, String> cors = Map.of();
+        /** Bytes whose flow-control credit is withheld until the request is read again. */
+        private int withheld;
+
         private boolean unendedRequest;
         private boolean responseEnded;
 
@@ -203,32 +196,53 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
 
         @Override
         public void headers(Http2Headers headers, boolean end) {
-            Http2Exchange current = exchange;
+            HttpExchange current = exchange;
             if (current == null) {
                 if (!end) {
                     unendedRequest = true;
                     requestBegins(stream);
                 }
-                current = begin(stream, headers);
+                current = open(headers);
                 exchange = current;
                 if (responseEnded) {
-                    current.exchange().written();
+                    current.written();
                 }
             }
             // Request trailers are ignored.
             if (end) {
                 requestEnded();
-                current.exchange().end();
+                current.end();
             }
+        }
+
+        private HttpExchange open(Http2Headers headers) {
+            Http2Head head = stream.headTooLarge() ? new Http2Head(headers, client) : heads.of(headers);
+            IngressSettings settings = listener.settings().get();
+            OipException refusal = refusal(stream, head, settings);
+            grpc = head.grpc();
+            cors = grpc ? cors : listener.cors(head);
+            HttpExchange begun = grpc
+                    ? new GrpcExchange(
+                            this,
+                            channel.alloc(),
+                            settings,
+                            listener.context(ClientProtocol.GRPC, head, client, channel),
+                            listener.calls())
+                    : listener.exchange(this, head, client, channel);
+            if (refusal == null) {
+                begun.open(head, channel);
+            } else {
+                begun.reject(refusal);
+            }
+            return begun;
         }
 
         @Override
         public void ended() {
             requestEnded();
             responseEnded = true;
-            Http2Exchange current = exchange;
-            if (current != null) {
-                current.exchange().written();
+            if (exchange != null) {
+                exchange.written();
             }
         }
 
@@ -241,18 +255,22 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
 
         @Override
         public void data(ByteBuf data, boolean end) {
-            Http2Exchange current = exchange;
+            HttpExchange current = exchange;
             if (current == null) {
                 data.release();
                 return;
             }
             int bytes = data.readableBytes();
+            if (!grpc) {
+                // It may be parsed.
+                stream.turn().tookBytes(bytes);
+            }
             current.data(data);
             if (end) {
                 requestEnded();
-                current.exchange().end();
-            } else if (current.exchange().paused()) {
-                current.withheld(bytes);
+                current.end();
+            } else if (current.paused()) {
+                withheld += bytes;
             } else {
                 stream.consumed(bytes);
             }
@@ -260,123 +278,71 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
 
         @Override
         public void writabilityChanged() {
-            Http2Exchange current = exchange;
-            if (current != null) {
-                current.exchange().writabilityChanged();
+            if (exchange != null) {
+                exchange.writabilityChanged();
             }
         }
 
         @Override
         public PeerWait awaited() {
-            Http2Exchange current = exchange;
-            return current == null ? PeerWait.NOTHING : current.exchange().awaited(stream.bodyBegan());
+            return exchange == null ? PeerWait.NOTHING : exchange.awaited(stream.bodyBegan());
         }
 
         @Override
         public void peerTimedOut(TimeoutRule rule) {
-            Http2Exchange current = exchange;
-            if (current != null) {
-                current.exchange().timedOut(rule);
+            if (exchange != null) {
+                exchange.timedOut(rule);
             }
         }
 
         /** Fails the request, if it has not ended, with this error. */
         void shutDown(OipException why) {
-            Http2Exchange current = exchange;
-            if (current != null) {
-                current.exchange().failCall(why);
+            if (exchange != null) {
+                exchange.failCall(why);
             }
         }
 
         @Override
         public void closed(StreamEnd end) {
-            Http2Exchange current = exchange;
-            if (current != null) {
-                current.exchange().cancel();
+            if (exchange != null) {
+                exchange.cancel();
             }
-        }
-    }
-
-    /** gRPC over one HTTP/2 stream. */
-    private static final class Http2GrpcExchange extends Http2Exchange implements GrpcTransport {
-        private final GrpcExchange exchange;
-
-        Http2GrpcExchange(
-                Http2Stream stream, Channel channel, IngressSettings settings, CallContext context, Service calls) {
-            super(stream);
-            this.exchange = new GrpcExchange(this, channel.alloc(), settings, context, calls);
-        }
-
-        @Override
-        HttpExchange exchange() {
-            return exchange;
         }
 
         @Override
         public void head(@Nullable ContentCoding coding, @Nullable AsciiString id, Map<String, String> returned) {
-            stream().headers(GrpcResponseFields.head(coding, id, returned), false);
+            stream.headers(GrpcResponseFields.head(coding, id, returned), false);
         }
 
         @Override
         public void send(ByteBuf message) {
-            stream().data(message, false);
+            stream.data(message, false);
         }
 
         @Override
         public void complete(boolean headSent, Map<String, String> returned) {
             resumeRequest();
-            stream().headers(GrpcResponseFields.complete(headSent, returned), true);
+            stream.headers(GrpcResponseFields.complete(headSent, returned), true);
         }
 
         @Override
         public void fail(OipException failure, boolean headSent, Map<String, String> returned) {
             resumeRequest();
-            stream().headers(GrpcResponseFields.failure(failure, headSent, returned), true);
+            stream.headers(GrpcResponseFields.failure(failure, headSent, returned), true);
         }
 
         @Override
         public Turn turn() {
-            return stream().turn();
+            return stream.turn();
         }
 
         @Override
         public void inNextTurn(Runnable task) {
-            stream().inNextTurn(task);
-        }
-    }
-
-    /** The request and response of one HTTP/2 stream. */
-    abstract static class Http2Exchange {
-        private final Http2Stream stream;
-        private int withheld;
-
-        Http2Exchange(Http2Stream stream) {
-            this.stream = stream;
+            stream.inNextTurn(task);
         }
 
-        final Http2Stream stream() {
-            return stream;
-        }
-
-        /** This exchange, as one over any version of HTTP. */
-        abstract HttpExchange exchange();
-
-        /**
-         * Receives the next part of the request.
-         *
-         * @param chunk taken
-         */
-        void data(ByteBuf chunk) {
-            exchange().data(chunk);
-        }
-
-        /** Withholds the flow-control credit of this many bytes until the request is read again. */
-        final void withheld(int bytes) {
-            withheld += bytes;
-        }
-
-        /** Resumes reading of the request: gives the withheld credit. */
-        public final void resumeRequest() {
+        @Override
+        public void resumeRequest() {
             int bytes = withheld;
             if (bytes > 0) {
                 withheld = 0;
@@ -384,45 +350,14 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
             }
         }
 
-        /** Bytes of the response that were written and not sent yet. */
-        public final long queued() {
+        @Override
+        public long queued() {
             return stream.queued();
         }
 
-        /** Whether writes are sent immediately. */
-        public final boolean isWritable() {
+        @Override
+        public boolean isWritable() {
             return stream.isWritable();
-        }
-    }
-
-    /** An exchange whose response is a body, over one HTTP/2 stream. */
-    private static final class Http2HttpExchange extends Http2Exchange implements ResponseWriter {
-        private static final AsciiString STATUS = AsciiString.cached(":status");
-        private static final String CONTENT_LENGTH = "content-length";
-        private static final String CONTENT_TYPE = "content-type";
-        private static final HeaderFieldList OK = HeaderFieldList.of(HeaderField.constant(":status", "200"));
-        private static final HeaderField JSON = HeaderField.constant(CONTENT_TYPE, "application/json");
-        private static final HeaderField BINARY = HeaderField.constant(CONTENT_TYPE, "application/octet-stream");
-
-        private final Map<String, String> cors;
-        private final HttpExchange exchange;
-
-        Http2HttpExchange(Http2Stream stream, Channel channel, Http2Head head, ListenerContext listener) {
-            super(stream);
-            this.cors = listener.cors(head);
-            this.exchange = listener.exchange(this, head, head.connection(), channel);
-        }
-
-        @Override
-        HttpExchange exchange() {
-            return exchange;
-        }
-
-        @Override
-        void data(ByteBuf chunk) {
-            // It may be parsed.
-            stream().turn().tookBytes(chunk.readableBytes());
-            super.data(chunk);
         }
 
         @Override
@@ -432,28 +367,28 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
                 head = head.with(
                         CONTENT_LENGTH, Integer.toString(response.body().readableBytes()));
             }
-            stream().headers(head, false);
-            stream().data(response.body(), true);
+            stream.headers(head, false);
+            stream.data(response.body(), true);
         }
 
         @Override
         public void begin(RestResponse head) {
-            stream().headers(fields(head), false);
+            stream.headers(fields(head), false);
         }
 
         @Override
         public void part(ByteBuf part) {
-            stream().data(part, false);
+            stream.data(part, false);
         }
 
         @Override
         public void endBody() {
-            stream().data(Unpooled.EMPTY_BUFFER, true);
+            stream.data(Unpooled.EMPTY_BUFFER, true);
         }
 
         @Override
         public void abort() {
-            stream().reset(Http2Error.INTERNAL_ERROR.code());
+            stream.reset(Http2Error.INTERNAL_ERROR.code());
         }
 
         private HeaderFieldList fields(RestResponse response) {

@@ -7,7 +7,6 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.StreamListener.PeerWait;
@@ -60,10 +59,10 @@ final class GrpcExchange extends CallExchange {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead requestHead = head.call();
             calls.checkHead(context, requestHead.method().permission());
-            OpenedGrpcCall call = OpenedGrpcCall.of(head, requestHead, settings, transport, allocator, this);
+            OpenedGrpcCall call = new OpenedGrpcCall(head, requestHead);
             opened = call;
             if (call.stream()) {
-                sink = start(call, requestHead.method().operation(call.form()));
+                sink = start(call, requestHead.method().operation(call.form));
             }
         } catch (OipException failure) {
             reject(failure);
@@ -71,8 +70,7 @@ final class GrpcExchange extends CallExchange {
     }
 
     private RequestSink start(OpenedGrpcCall call, Operation operation) {
-        return calls.open(
-                new Call(operation, call.deadline(), call.head().forwarded(settings.forwarded()), context), this);
+        return calls.open(new Call(operation, call.deadline, call.head.forwarded(settings.forwarded()), context), this);
     }
 
     @Override
@@ -83,9 +81,9 @@ final class GrpcExchange extends CallExchange {
             return;
         }
         try {
-            call.deframer().add(transport.decode(chunk));
-            if (call.turns().leftOver()) {
-                memory.gathered(call.request().bytes());
+            call.deframer.add(transport.decode(chunk));
+            if (call.leftOver) {
+                memory.gathered(call.request.bytes());
             } else {
                 read(call);
             }
@@ -96,26 +94,24 @@ final class GrpcExchange extends CallExchange {
 
     /** Reads what was received, until the turn is over or the call accepts no more. */
     private void read(OpenedGrpcCall call) {
-        RequestTurns turns = call.turns();
-        turns.begin();
+        call.leftOver = false;
         RequestSink to = sink;
         if (!call.stream()) {
             unary(call);
         } else if (to != null) {
-            for (ByteBuf message = turns.next(to); message != null; message = responded ? null : turns.next(to)) {
+            for (ByteBuf message = call.next(to); message != null; message = responded ? null : call.next(to)) {
                 pendingRequests++;
                 to.data(message);
             }
         }
         if (!responded) {
-            turns.end(call.stream() ? to : null);
-            memory.gathered(call.request().bytes());
+            call.endTurn(call.stream() ? to : null);
+            memory.gathered(call.request.bytes());
         }
     }
 
-    void readOn() {
-        OpenedGrpcCall call = opened;
-        if (responded || call == null) {
+    private void readOn(OpenedGrpcCall call) {
+        if (responded) {
             return;
         }
         try {
@@ -123,7 +119,7 @@ final class GrpcExchange extends CallExchange {
         } catch (OipException failure) {
             failCall(failure);
         }
-        if (responded || call.turns().leftOver()) {
+        if (responded || call.leftOver) {
             return;
         }
         if (requestEnded) {
@@ -135,25 +131,25 @@ final class GrpcExchange extends CallExchange {
 
     /** Dispatches a message when it is complete; a large one when its head is. */
     private void unary(OpenedGrpcCall call) {
-        call.request().read(call.turns());
+        call.request.read(call);
         RequestSink to = sink;
         if (to == null) {
-            Operation early = call.request().early();
+            Operation early = call.request.early();
             if (early == null) {
                 return;
             }
             to = start(call, early);
             sink = to;
         }
-        if (!responded && call.request().hasPart()) {
+        if (!responded && call.request.hasPart()) {
             memory.dispatched();
-            to.data(call.request().take());
+            to.data(call.request.take());
         }
     }
 
     @Override
     public boolean paused() {
-        return !responded && ((opened != null && opened.turns().leftOver()) || (sink != null && !sink.isReady()));
+        return !responded && ((opened != null && opened.leftOver) || (sink != null && !sink.isReady()));
     }
 
     @Override
@@ -163,7 +159,7 @@ final class GrpcExchange extends CallExchange {
             return PeerWait.NOTHING;
         }
         if (call.stream()) {
-            boolean half = call.deframer().partial();
+            boolean half = call.deframer.partial();
             return half ? PeerWait.BODY : pendingRequests > 0 ? PeerWait.NOTHING : PeerWait.ANYTHING;
         }
         return began ? PeerWait.BODY : PeerWait.ANYTHING;
@@ -172,8 +168,8 @@ final class GrpcExchange extends CallExchange {
     @Override
     public void onReady() {
         OpenedGrpcCall call = opened;
-        if (!responded && call != null && call.turns().leftOver()) {
-            call.turns().callIsReady();
+        if (!responded && call != null && call.leftOver) {
+            call.readLeftOver(true);
         } else {
             transport.resumeRequest();
         }
@@ -183,7 +179,7 @@ final class GrpcExchange extends CallExchange {
     public void end() {
         OpenedGrpcCall call = opened;
         requestEnded = true;
-        if (responded || call == null || call.turns().leftOver()) {
+        if (responded || call == null || call.leftOver) {
             return;
         }
         RequestSink to = sink;
@@ -192,14 +188,14 @@ final class GrpcExchange extends CallExchange {
         } else if (to != null) {
             to.end();
         } else {
-            dispatch(call, call.request().take());
+            dispatch(call, call.request.take());
         }
     }
 
     private void dispatch(OpenedGrpcCall call, ByteBuf message) {
         Operation operation;
         try {
-            operation = call.requestHead().method().operation(message);
+            operation = call.requestHead.method().operation(message);
         } catch (OipException failure) {
             message.release();
             reject(failure);
@@ -222,7 +218,7 @@ final class GrpcExchange extends CallExchange {
     @Override
     public boolean acceptsParts(Wire wire, long length) {
         OpenedGrpcCall call = opened;
-        return !responded && call != null && !call.stream() && call.coding() == null;
+        return !responded && call != null && !call.stream() && call.requestHead.coding() == null;
     }
 
     @Override
@@ -246,7 +242,7 @@ final class GrpcExchange extends CallExchange {
         }
         pendingRequests = Math.max(0, pendingRequests - 1);
         if (message instanceof ReplyMessage.StreamError error) {
-            if (call.form() == StreamMessageForm.OIP || call.requestHead().statusOfErrors()) {
+            if (call.form == StreamMessageForm.OIP || call.requestHead.statusOfErrors()) {
                 failCall(error.failure());
             } else {
                 send(call, StreamEnvelope.error(allocator, error.failure().message(), error.id()));
@@ -257,13 +253,14 @@ final class GrpcExchange extends CallExchange {
             forward(call, part);
             return;
         }
-        boolean enveloped = call.stream() && call.form() == StreamMessageForm.TRITON;
-        send(call, GrpcResponses.encode(message, enveloped, allocator));
+        ByteBuf plain = GrpcResponses.encode(message);
+        boolean enveloped = call.stream() && call.form == StreamMessageForm.TRITON;
+        send(call, enveloped ? StreamEnvelope.wrap(allocator, plain) : plain);
     }
 
     /** Sends the message (taken). */
     private void send(OpenedGrpcCall call, ByteBuf message) {
-        write(call, GrpcResponses.frame(message, call.coding(), allocator));
+        write(call, GrpcResponses.frame(message, call.requestHead.coding(), allocator));
     }
 
     /** Writes the bytes (taken). Fails the call if there is no memory for them. */
@@ -283,7 +280,7 @@ final class GrpcExchange extends CallExchange {
     private void head(OpenedGrpcCall call) {
         if (!headersSent) {
             headersSent = true;
-            transport.head(call.coding(), id, takeReturned());
+            transport.head(call.requestHead.coding(), id, takeReturned());
         }
     }
 
@@ -340,45 +337,40 @@ final class GrpcExchange extends CallExchange {
     @Override
     void discard() {
         if (opened != null) {
-            opened.request().release();
-            opened.deframer().release();
+            opened.request.release();
+            opened.deframer.release();
         }
         memory.gathered(0);
         memory.request(0);
     }
 
     /**
-     * The state of a gRPC call whose headers were accepted.
-     *
-     * @param requestHead the values of the headers
+     * A call whose headers were accepted. It divides the messages of its request among the {@link Turn turns} of its
+     * connection: those of a stream, of which a few bytes may contain thousands, and compressed ones, of which a few bytes
+     * may inflate to many. What is left over stays in the deframer, until the next turn or until the call accepts more.
      */
-    private record OpenedGrpcCall(
-            RequestHead head,
-            GrpcRequestHead requestHead,
-            long deadline,
-            StreamMessageForm form,
-            GrpcDeframer deframer,
-            RequestTurns turns,
-            UnaryRequest request) {
+    private final class OpenedGrpcCall implements BooleanSupplier {
+        final RequestHead head;
+        final GrpcRequestHead requestHead;
+        final long deadline;
+        final StreamMessageForm form;
+        final GrpcDeframer deframer;
+        final UnaryRequest request;
+        /** Whether received data waits; more must only be added to the deframer meanwhile. */
+        boolean leftOver;
+        /** Whether it waits for the call, otherwise for the next turn. */
+        private boolean forCall;
+        /** Bytes of the message being inflated that were charged. */
+        private int charged;
 
-        /** @param exchange reads what a turn leaves over */
-        static OpenedGrpcCall of(
-                RequestHead head,
-                GrpcRequestHead requestHead,
-                IngressSettings settings,
-                GrpcTransport transport,
-                ByteBufAllocator allocator,
-                GrpcExchange exchange) {
-            GrpcDeframer deframer =
+        OpenedGrpcCall(RequestHead head, GrpcRequestHead requestHead) {
+            this.head = head;
+            this.requestHead = requestHead;
+            this.deadline = requestHead.deadline();
+            this.form = requestHead.form(settings.streamForm());
+            this.deframer =
                     new GrpcDeframer(allocator, requestHead.method().limits(settings.bodies()), requestHead.coding());
-            return new OpenedGrpcCall(
-                    head,
-                    requestHead,
-                    requestHead.deadline(),
-                    requestHead.form(settings.streamForm()),
-                    deframer,
-                    new RequestTurns(transport, deframer, exchange),
-                    new UnaryRequest(deframer, requestHead.method().inference(), allocator));
+            this.request = new UnaryRequest(deframer, requestHead.method().inference(), allocator);
         }
 
         boolean stream() {
@@ -388,44 +380,6 @@ final class GrpcExchange extends CallExchange {
         /** Whether a message is incomplete, or the only message has not begun. */
         boolean partial() {
             return deframer.partial() || (!stream() && !request.complete());
-        }
-
-        @Nullable
-        ContentCoding coding() {
-            return requestHead.coding();
-        }
-    }
-
-    /**
-     * Divides the messages of one gRPC request among the {@link Turn turns} of its connection: those of a stream, of which
-     * a few bytes may contain thousands, and compressed ones, of which a few bytes may inflate to many. What is left over
-     * stays in the deframer, until the next turn or until the call accepts more.
-     */
-    private static final class RequestTurns implements BooleanSupplier {
-        private final GrpcTransport transport;
-        private final GrpcDeframer deframer;
-        private final GrpcExchange exchange;
-        /** Whether received data waits, and whether it waits for the call, otherwise for the next turn. */
-        private boolean leftOver;
-
-        private boolean forCall;
-        /** Bytes of the message being inflated that were charged. */
-        private int charged;
-
-        /** @param exchange reads what was left over */
-        RequestTurns(GrpcTransport transport, GrpcDeframer deframer, GrpcExchange exchange) {
-            this.transport = transport;
-            this.deframer = deframer;
-            this.exchange = exchange;
-        }
-
-        /** Whether received data waits. More must only be added to the deframer meanwhile. */
-        boolean leftOver() {
-            return leftOver;
-        }
-
-        void begin() {
-            leftOver = false;
         }
 
         /** The next message of a stream; null if it is incomplete, the turn is over or the call is not ready. */
@@ -444,25 +398,19 @@ final class GrpcExchange extends CallExchange {
          *
          * @param to receives the messages of a stream; null for a unary call
          */
-        void end(@Nullable RequestSink to) {
+        void endTurn(@Nullable RequestSink to) {
             boolean unread = to == null ? deframer.unfinished() : deframer.partial();
             forCall = to != null && !to.isReady();
             leftOver = unread && (forCall || transport.turn().over());
             if (leftOver && !forCall) {
-                transport.inNextTurn(this::inNextTurn);
+                transport.inNextTurn(() -> readLeftOver(false));
             }
         }
 
-        private void inNextTurn() {
-            if (leftOver && !forCall) {
-                exchange.readOn();
-            }
-        }
-
-        /** The call accepts more. */
-        void callIsReady() {
-            if (leftOver && forCall) {
-                exchange.readOn();
+        /** @param ready whether the call accepts more; otherwise the next turn begins */
+        void readLeftOver(boolean ready) {
+            if (leftOver && forCall == ready) {
+                readOn(this);
             }
         }
 

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.settings.CorsConfig;
 import dev.isthmus.gateway.settings.OriginPattern;
 import dev.isthmus.oip.ErrorCode;
@@ -177,31 +176,8 @@ public final class CorsPolicy {
         }
 
         @Override
-        public void end() {}
-
-        @Override
-        public boolean paused() {
-            return false;
-        }
-
-        @Override
         public boolean responded() {
             return responded;
         }
-
-        @Override
-        public void timedOut(TimeoutRule rule) {}
-
-        @Override
-        public void failCall(OipException failure) {}
-
-        @Override
-        public void writabilityChanged() {}
-
-        @Override
-        public void written() {}
-
-        @Override
-        public void cancel() {}
     }
 }

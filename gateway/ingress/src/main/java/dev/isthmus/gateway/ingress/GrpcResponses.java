@@ -23,7 +23,6 @@ import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyResponse;
 import dev.isthmus.proto.metadata.RawModelMetadata;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -36,16 +35,6 @@ import org.jspecify.annotations.Nullable;
 /** Encodes messages as protobuf, and frames them for gRPC. */
 final class GrpcResponses {
     private GrpcResponses() {}
-
-    /**
-     * Encodes a message (taken); the result is owned by the caller.
-     *
-     * @param enveloped whether it is sent as a ModelStreamInferResponse
-     */
-    static ByteBuf encode(ReplyMessage message, boolean enveloped, ByteBufAllocator allocator) {
-        ByteBuf plain = encode(message);
-        return enveloped ? StreamEnvelope.wrap(allocator, plain) : plain;
-    }
 
     /** Encodes a message (taken); the result is owned by the caller. */
     static ByteBuf encode(ReplyMessage message) {

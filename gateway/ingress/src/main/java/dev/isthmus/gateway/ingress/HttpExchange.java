@@ -6,7 +6,7 @@ import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 
-/** One request and its response, the same over all versions of HTTP. */
+/** One request and its response, the same over all versions of HTTP. One that is answered at once ignores what follows. */
 interface HttpExchange {
 
     /** Begins the request whose head was received. */
@@ -23,10 +23,12 @@ interface HttpExchange {
     void data(ByteBuf chunk);
 
     /** The body is complete. */
-    void end();
+    default void end() {}
 
     /** Whether reading of the body is paused. */
-    boolean paused();
+    default boolean paused() {
+        return false;
+    }
 
     /** Whether the body should be contiguous in memory. */
     default boolean inOnePiece() {
@@ -49,17 +51,17 @@ interface HttpExchange {
     }
 
     /** The client timed out: cancels what is in flight, and responds. */
-    void timedOut(TimeoutRule rule);
+    default void timedOut(TimeoutRule rule) {}
 
     /** Fails the request, if it has no response yet: cancels what is in flight, and responds. */
-    void failCall(OipException failure);
+    default void failCall(OipException failure) {}
 
     /** The connection accepts more of the response. */
-    void writabilityChanged();
+    default void writabilityChanged() {}
 
     /** The response has been sent, or the connection has ended. */
-    void written();
+    default void written() {}
 
     /** The client disconnected. */
-    void cancel();
+    default void cancel() {}
 }

@@ -13,6 +13,8 @@ import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.resolver.NoopAddressResolverGroup;
@@ -23,15 +25,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
  * A server that is called over the network. Each event loop has its own connections to it, so that a call never leaves
  * its loop. A reply may be called before {@link #send} returns.
  *
- * @param <P> the connections of one event loop, used on that loop only
+ * @param <P> the connections of one event loop
  */
-public abstract class RemoteServer<P> implements Upstream {
+public abstract class RemoteServer<P extends RemoteServer.ConnectionPool> implements Upstream {
     private static final PackedReadAllocator READS =
             new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, 128 * 1024));
 
@@ -39,6 +42,7 @@ public abstract class RemoteServer<P> implements Upstream {
     private final UpstreamSettings settings;
     private final ServerCapabilities capabilities;
     private final UpstreamFailures failures;
+    private final ByteBufAllocator allocator;
     private final ConnectionCounts connections = new ConnectionCounts();
     private final Map<EventLoop, P> pools = new ConcurrentHashMap<>();
     private volatile boolean closed;
@@ -47,19 +51,19 @@ public abstract class RemoteServer<P> implements Upstream {
      * Opens no connection: the first call of each event loop does.
      *
      * @param capabilities shared with the other servers of the upstream
+     * @param allocator of the connections' buffers
      */
-    protected RemoteServer(Wire wire, UpstreamSettings settings, ServerCapabilities capabilities) {
+    protected RemoteServer(
+            Wire wire, UpstreamSettings settings, ServerCapabilities capabilities, ByteBufAllocator allocator) {
         this.wire = wire;
         this.settings = settings;
         this.capabilities = capabilities;
+        this.allocator = allocator;
         this.failures = new UpstreamFailures(settings.name(), settings.ending());
     }
 
     /** The connections of an event loop, none of which is open yet. */
     protected abstract P createPool(EventLoop loop);
-
-    /** Closes the connections of an event loop; called on it, possibly more than once. */
-    protected abstract void closePool(P pool);
 
     /**
      * The connections of a call's event loop; called on it.
@@ -73,7 +77,7 @@ public abstract class RemoteServer<P> implements Upstream {
         }
         if (pool != null && closed) {
             // Also closes a pool that was created while close() iterated over the map.
-            closePool(pool);
+            pool.close();
         }
         if (pool == null || closed) {
             throw failures.closed();
@@ -122,28 +126,93 @@ public abstract class RemoteServer<P> implements Upstream {
 
     private void close(EventLoop loop, P pool) {
         try {
-            loop.execute(() -> closePool(pool));
+            loop.execute(pool::close);
         } catch (RejectedExecutionException e) {
             // The loop has terminated, so nothing runs concurrently.
-            closePool(pool);
+            pool.close();
         }
     }
 
-    /** A bootstrap for connections to a server from one event loop, complete except for the handler. */
-    public static Bootstrap bootstrap(UpstreamSettings settings, EventLoop loop, ByteBufAllocator allocator) {
-        Transport transport = Transport.of(loop);
-        SocketAddress address = settings.endpoint().address();
-        Bootstrap bootstrap = new Bootstrap()
-                .group(loop)
-                .channel(transport.clientChannel(address))
-                .resolver(NoopAddressResolverGroup.INSTANCE)
-                .remoteAddress(transport.address(address))
-                .option(ChannelOption.ALLOCATOR, allocator)
-                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings.connectTimeoutMillis())
-                .option(ChannelOption.RECVBUF_ALLOCATOR, READS);
-        return address instanceof InetSocketAddress
-                ? bootstrap.option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.SO_KEEPALIVE, true)
-                : bootstrap;
+    /** The connections to a server from one event loop; used on that loop only. */
+    public abstract static class ConnectionPool {
+        private final RemoteServer<?> server;
+        private final EventLoop loop;
+        private final Bootstrap bootstrap;
+        private final TimeoutQueue timeouts;
+        private boolean closed;
+
+        protected ConnectionPool(RemoteServer<?> server, EventLoop loop) {
+            this.server = server;
+            this.loop = loop;
+            this.bootstrap = bootstrap();
+            this.timeouts = new TimeoutQueue(loop, System::nanoTime);
+        }
+
+        private Bootstrap bootstrap() {
+            Transport transport = Transport.of(loop);
+            SocketAddress address = settings().endpoint().address();
+            Bootstrap complete = new Bootstrap()
+                    .group(loop)
+                    .channel(transport.clientChannel(address))
+                    .resolver(NoopAddressResolverGroup.INSTANCE)
+                    .remoteAddress(transport.address(address))
+                    .option(ChannelOption.ALLOCATOR, server.allocator)
+                    .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings().connectTimeoutMillis())
+                    .option(ChannelOption.RECVBUF_ALLOCATOR, READS);
+            return address instanceof InetSocketAddress
+                    ? complete.option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.SO_KEEPALIVE, true)
+                    : complete;
+        }
+
+        /** Opens a connection, whose pipeline is initialized by this. */
+        protected final ChannelFuture connect(Consumer<Channel> initializer) {
+            return server.connections.watch(bootstrap
+                    .clone()
+                    .handler(new ChannelInitializer<>() {
+                        @Override
+                        protected void initChannel(Channel channel) {
+                            initializer.accept(channel);
+                        }
+                    })
+                    .connect());
+        }
+
+        final void close() {
+            closed = true;
+            closeAll();
+            timeouts.close();
+        }
+
+        /** Fails all calls and closes all connections; called possibly more than once. */
+        protected abstract void closeAll();
+
+        public final boolean closed() {
+            return closed;
+        }
+
+        public final UpstreamSettings settings() {
+            return server.settings;
+        }
+
+        public final UpstreamFailures failures() {
+            return server.failures;
+        }
+
+        public final ConnectionCounts counts() {
+            return server.connections;
+        }
+
+        public final EventLoop loop() {
+            return loop;
+        }
+
+        public final ByteBufAllocator allocator() {
+            return server.allocator;
+        }
+
+        public final TimeoutQueue timeouts() {
+            return timeouts;
+        }
     }
 
     /**

@@ -128,7 +128,7 @@ abstract class GrpcCall implements StreamListener, Subscription {
     }
 
     private void timedOut() {
-        fail(pool.texts().failures().timedOut(timeout.nanos(), null));
+        fail(pool.failures().timedOut(timeout.nanos(), null));
     }
 
     /** Opens a stream on this connection; false if the connection accepts no more streams. */

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.upstream.grpc;
 
-import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.http2.AbuseRule;
 import dev.isthmus.gateway.http2.ConnectionListener;
 import dev.isthmus.gateway.http2.Http2Connection;
@@ -9,14 +8,12 @@ import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.ConnectionCounts.ServerCloseCause;
 import dev.isthmus.gateway.upstream.RemoteServer.DescribedServer;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcConnectionPool.ConnectionRules;
 import dev.isthmus.oip.OipException;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
-import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Future;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -42,7 +39,6 @@ final class GrpcConnection implements ConnectionListener {
 
     private final GrpcConnectionPool pool;
     private final ConnectionRules rules;
-    private final AbusePolicy abuse;
     private final Http2Connection http2;
     private @Nullable Channel channel;
     /** For SETTINGS, the idle time before a PING, or the PING's acknowledgement. */
@@ -53,19 +49,23 @@ final class GrpcConnection implements ConnectionListener {
     private boolean used;
     private long idleSince = System.nanoTime();
 
-    GrpcConnection(GrpcConnectionPool pool, ConnectionRules rules, AbusePolicy abuse) {
+    GrpcConnection(GrpcConnectionPool pool, ConnectionRules rules) {
         this.pool = pool;
         this.rules = rules;
-        this.abuse = abuse;
         Http2Options options = new Http2Options(
-                STREAM_WINDOW, CONNECTION_WINDOW, MAX_FRAME, 0, MAX_HEAD, Integer.MAX_VALUE, abuse.limits());
+                STREAM_WINDOW,
+                CONNECTION_WINDOW,
+                MAX_FRAME,
+                0,
+                MAX_HEAD,
+                Integer.MAX_VALUE,
+                pool.settings().abuse().limits());
         this.http2 = Http2Connection.client(options, this);
     }
 
-    /** @param settings of its server */
-    void join(ChannelPipeline pipeline, UpstreamSettings settings) {
+    void join(ChannelPipeline pipeline) {
         channel = pipeline.channel();
-        settings.connections().add(new DescribedServer(settings, pipeline.channel(), this::use));
+        pool.settings().connections().add(new DescribedServer(pool.settings(), pipeline.channel(), this::use));
         pipeline.addLast(new ServerListener()).addLast(http2);
     }
 
@@ -75,14 +75,10 @@ final class GrpcConnection implements ConnectionListener {
                 "HTTP/2", streams, streams > 0 ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - idleSince));
     }
 
-    private EventLoop loop() {
-        return pool.loop();
-    }
-
     /** The channel is connected: starts the timeout for SETTINGS. */
     void awaitSettings() {
         if (!settingsReceived) {
-            timer = loop().schedule(http2::close, rules.pingTimeout().toNanos(), TimeUnit.NANOSECONDS);
+            timer = pool.loop().schedule(http2::close, rules.pingTimeout().toNanos(), TimeUnit.NANOSECONDS);
         }
     }
 
@@ -119,7 +115,7 @@ final class GrpcConnection implements ConnectionListener {
 
     private void watch() {
         received = false;
-        timer = loop().schedule(this::idleTimeout, rules.pingIdle().toNanos(), TimeUnit.NANOSECONDS);
+        timer = pool.loop().schedule(this::idleTimeout, rules.pingIdle().toNanos(), TimeUnit.NANOSECONDS);
     }
 
     private void idleTimeout() {
@@ -130,7 +126,7 @@ final class GrpcConnection implements ConnectionListener {
         if (received || !http2.ping(this::pingAcknowledged)) {
             watch();
         } else {
-            timer = loop().schedule(this::pingTimeout, rules.pingTimeout().toNanos(), TimeUnit.NANOSECONDS);
+            timer = pool.loop().schedule(this::pingTimeout, rules.pingTimeout().toNanos(), TimeUnit.NANOSECONDS);
         }
     }
 
@@ -139,7 +135,7 @@ final class GrpcConnection implements ConnectionListener {
             watch();
         } else {
             closing(ServerCloseCause.UNRESPONSIVE);
-            http2.closeWith(pool.texts().failures().pingTimeout(rules.pingTimeout()));
+            http2.closeWith(pool.failures().pingTimeout(rules.pingTimeout()));
         }
     }
 
@@ -185,7 +181,7 @@ final class GrpcConnection implements ConnectionListener {
     @Override
     public void abused(AbuseRule rule, String what) {
         if (channel != null) {
-            abuse.listener().abused(channel.remoteAddress(), rule, what);
+            pool.settings().abuse().listener().abused(channel.remoteAddress(), rule, what);
         }
     }
 

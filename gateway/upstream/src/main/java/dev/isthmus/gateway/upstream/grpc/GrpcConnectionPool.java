@@ -4,18 +4,11 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.settings.HeaderAllowList;
-import dev.isthmus.gateway.upstream.ConnectionCounts;
-import dev.isthmus.gateway.upstream.RemoteServer;
-import dev.isthmus.gateway.upstream.TimeoutQueue;
+import dev.isthmus.gateway.upstream.RemoteServer.ConnectionPool;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import io.netty.bootstrap.Bootstrap;
-import io.netty.buffer.ByteBufAllocator;
-import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Error;
@@ -35,18 +28,12 @@ import org.jspecify.annotations.Nullable;
  * server's stream limit requires more. Connections are established one at a time; if that fails and there is no other
  * connection, the waiting calls fail.
  */
-final class GrpcConnectionPool {
+final class GrpcConnectionPool extends ConnectionPool {
     /** Calls that may have a large window from the start, before their clients have read anything. */
     private static final int LARGE_WINDOWS = 2;
 
     private final StatusText texts;
     private final ConnectionRules rules;
-    private final EventLoop loop;
-    private final ByteBufAllocator allocator;
-    private final Bootstrap bootstrap;
-    private final UpstreamSettings settings;
-    private final ConnectionCounts counts;
-    private final TimeoutQueue timeouts;
     private final ReturnedHeaders returned;
     /** Connections that accept streams, or will when others have ended. */
     private final List<GrpcConnection> ready = new ArrayList<>();
@@ -58,24 +45,12 @@ final class GrpcConnectionPool {
 
     private @Nullable GrpcConnection connecting;
     private int largeWindows;
-    private boolean closed;
 
-    GrpcConnectionPool(
-            StatusText texts,
-            ConnectionRules rules,
-            ConnectionCounts counts,
-            EventLoop loop,
-            ByteBufAllocator allocator,
-            UpstreamSettings settings) {
-        this.texts = texts;
-        this.rules = rules;
-        this.counts = counts;
-        this.loop = loop;
-        this.allocator = allocator;
-        this.settings = settings;
-        this.timeouts = new TimeoutQueue(loop, System::nanoTime);
-        this.returned = new ReturnedHeaders(settings.returnedHeaders());
-        this.bootstrap = RemoteServer.bootstrap(settings, loop, allocator);
+    GrpcConnectionPool(GrpcUpstream server, EventLoop loop) {
+        super(server, loop);
+        this.texts = server.texts();
+        this.rules = server.rules();
+        this.returned = new ReturnedHeaders(settings().returnedHeaders());
     }
 
     /** Acquires a permit for a large window, if one is free; {@link #largeWindowEnded} releases it. */
@@ -94,28 +69,12 @@ final class GrpcConnectionPool {
         return texts;
     }
 
-    UpstreamSettings settings() {
-        return settings;
-    }
-
-    EventLoop loop() {
-        return loop;
-    }
-
-    ByteBufAllocator allocator() {
-        return allocator;
-    }
-
-    TimeoutQueue timeouts() {
-        return timeouts;
-    }
-
     /** Passes what clients get of headers or trailers; if that is too much, nothing, and returns the failure. */
     @Nullable
     OipException pass(Http2Headers metadata, Reply client) {
         return returned.forward(metadata, client)
                 ? null
-                : texts.failures().tooLarge("more header fields than are passed to clients", null);
+                : failures().tooLarge("more header fields than are passed to clients", null);
     }
 
     /** Opens a stream for the call, or queues it. */
@@ -124,11 +83,11 @@ final class GrpcConnectionPool {
             return;
         }
         if (waiting.size() >= rules.waiting()) {
-            call.fail(texts.failures().overloaded(rules.connections()));
+            call.fail(failures().overloaded(rules.connections()));
             return;
         }
         waiting.put(call, System.nanoTime());
-        counts.waitBegan();
+        counts().waitBegan();
         connect();
     }
 
@@ -149,32 +108,26 @@ final class GrpcConnectionPool {
     /** @param since null if the call did not wait */
     private void waitEnded(@Nullable Long since) {
         if (since != null) {
-            counts.waitEnded(System.nanoTime() - since);
+            counts().waitEnded(System.nanoTime() - since);
         }
     }
 
     private void connect() {
-        if (closed
+        if (closed()
                 || connecting != null
                 || waiting.isEmpty()
                 || ready.size() >= rules.connections()
                 || refusesStreams()) {
             return;
         }
-        GrpcConnection next = new GrpcConnection(this, rules, settings.abuse());
+        GrpcConnection next = new GrpcConnection(this, rules);
         connecting = next;
-        counts.watch(bootstrap
-                        .clone()
-                        .handler(new ChannelInitializer<>() {
-                            @Override
-                            protected void initChannel(Channel channel) {
-                                if (settings.tls() != null) {
-                                    settings.tls().addHttp2(channel, settings.connectTimeout());
-                                }
-                                next.join(channel.pipeline(), settings);
-                            }
-                        })
-                        .connect())
+        connect(channel -> {
+                    if (settings().tls() != null) {
+                        settings().tls().addHttp2(channel, settings().connectTimeout());
+                    }
+                    next.join(channel.pipeline());
+                })
                 .addListener(future -> connected((ChannelFuture) future, next));
     }
 
@@ -191,8 +144,8 @@ final class GrpcConnectionPool {
     private void connected(ChannelFuture future, GrpcConnection connection) {
         if (!future.isSuccess()) {
             connectionClosed(connection, future.cause());
-        } else if (closed) {
-            connection.close(texts.failures().closed());
+        } else if (closed()) {
+            connection.close(failures().closed());
         } else {
             connection.awaitSettings();
         }
@@ -256,8 +209,7 @@ final class GrpcConnectionPool {
 
     private void failedToConnect(@Nullable Throwable cause) {
         if (ready.isEmpty()) {
-            failWaiting(
-                    () -> closed ? texts.failures().closed() : texts.failures().unreachable(cause));
+            failWaiting(() -> closed() ? failures().closed() : failures().unreachable(cause));
         }
     }
 
@@ -268,18 +220,16 @@ final class GrpcConnectionPool {
         all.forEach(call -> call.fail(failure.get()));
     }
 
-    /** Fails all calls and closes all connections. */
-    void close() {
-        closed = true;
-        failWaiting(texts.failures()::closed);
+    @Override
+    protected void closeAll() {
+        failWaiting(failures()::closed);
         List<GrpcConnection> all = new ArrayList<>(ready);
         all.addAll(draining);
         if (connecting != null) {
             all.add(connecting);
         }
-        OipException why = texts.failures().closedInFlight();
+        OipException why = failures().closedInFlight();
         all.forEach(connection -> connection.close(why));
-        timeouts.close();
     }
 
     /**

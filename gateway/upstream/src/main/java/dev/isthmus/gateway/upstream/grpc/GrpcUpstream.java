@@ -68,7 +68,6 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
 
     private final StatusText texts;
     private final ConnectionRules rules;
-    private final ByteBufAllocator allocator;
     private volatile GrpcMethods methods;
 
     /**
@@ -86,21 +85,23 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
             ServerCapabilities capabilities,
             ConnectionRules rules,
             ByteBufAllocator allocator) {
-        super(Wire.PROTOBUF, settings, capabilities);
+        super(Wire.PROTOBUF, settings, capabilities, allocator);
         this.texts = new StatusText(failures(), settings.maxMessageBytes());
         this.methods = new GrpcMethods(settings, Map.of());
         this.rules = rules;
-        this.allocator = allocator;
     }
 
     @Override
     protected GrpcConnectionPool createPool(EventLoop loop) {
-        return new GrpcConnectionPool(texts, rules, connections(), loop, allocator, settings());
+        return new GrpcConnectionPool(this, loop);
     }
 
-    @Override
-    protected void closePool(GrpcConnectionPool pool) {
-        pool.close();
+    StatusText texts() {
+        return texts;
+    }
+
+    ConnectionRules rules() {
+        return rules;
     }
 
     @Override

@@ -129,7 +129,7 @@ final class StreamCall extends GrpcCall implements UpstreamStream {
         try {
             response = decode(message);
         } catch (OipException e) {
-            fail(pool().texts().failures().badResponse("sent a message that violates the protocol", e));
+            fail(pool().failures().badResponse("sent a message that violates the protocol", e));
             return;
         }
         String violation = response instanceof ReplyMessage.Inference inference
@@ -141,7 +141,7 @@ final class StreamCall extends GrpcCall implements UpstreamStream {
         } else {
             response.release();
             pool().outOfStep();
-            fail(pool().texts().failures().badResponse(violation, null));
+            fail(pool().failures().badResponse(violation, null));
         }
     }
 

@@ -111,7 +111,7 @@ final class UnaryCall extends GrpcCall {
     void received(ByteBuf next) {
         if (message != null || length > 0) {
             next.release();
-            fail(pool().texts().failures().badResponse("sent more than one response message", null));
+            fail(pool().failures().badResponse("sent more than one response message", null));
         } else {
             message = next;
         }
@@ -177,7 +177,7 @@ final class UnaryCall extends GrpcCall {
         if (length > 0) {
             reply().complete();
         } else if (response == null) {
-            reply().fail(pool().texts().failures().badResponse("sent no response message", null));
+            reply().fail(pool().failures().badResponse("sent no response message", null));
         } else {
             read(response);
         }
@@ -190,7 +190,7 @@ final class UnaryCall extends GrpcCall {
             return false;
         }
         pool().outOfStep();
-        fail(pool().texts().failures().badResponse(violation, null));
+        fail(pool().failures().badResponse(violation, null));
         return true;
     }
 
@@ -200,7 +200,7 @@ final class UnaryCall extends GrpcCall {
             read = reader.read(response);
         } catch (InvalidProtocolBufferException e) {
             response.release();
-            reply().fail(pool().texts().failures().badResponse("sent a message that violates the protocol", e));
+            reply().fail(pool().failures().badResponse("sent a message that violates the protocol", e));
             return;
         }
         reply().only(read);

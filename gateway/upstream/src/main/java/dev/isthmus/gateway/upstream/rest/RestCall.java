@@ -38,7 +38,6 @@ final class RestCall implements Subscription {
     private final ResponseCollector response;
     private @Nullable CallTimeout timeout;
     private @Nullable RestConnection connection;
-    private final HeaderAllowList returnedHeaders;
     private @Nullable ConnectionCounts waitingAt;
     private long waitsSince;
     private boolean retryable;
@@ -51,15 +50,12 @@ final class RestCall implements Subscription {
             RestResponseHandler handler,
             long maxBytes,
             Reply reply,
-            UpstreamFailures failures,
-            HeaderAllowList returnedHeaders,
             MemoryBudget.MemoryReservation memory) {
         this.pool = request.pool();
         this.request = request;
         this.handler = handler;
         this.reply = reply;
-        this.failures = failures;
-        this.returnedHeaders = returnedHeaders;
+        this.failures = pool.failures();
         this.response = new ResponseCollector(maxBytes, memory);
     }
 
@@ -172,10 +168,11 @@ final class RestCall implements Subscription {
 
     /** The response headers that may be passed to the client. */
     private Map<String, String> returned(FieldSection headers) {
+        HeaderAllowList allowed = pool.settings().returnedHeaders();
         Map<String, String> found = Map.of();
         for (int i = 0; i < headers.size(); i++) {
             String name = headers.name(i);
-            if (returnedHeaders.contains(name)) {
+            if (allowed.contains(name)) {
                 found = found.isEmpty() ? new LinkedHashMap<>() : found;
                 found.merge(name, headers.value(i), (first, next) -> first + "," + next);
             }

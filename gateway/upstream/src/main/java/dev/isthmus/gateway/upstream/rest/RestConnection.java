@@ -12,7 +12,6 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
-import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -55,10 +54,6 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     /** The time since its last exchange, or since it was made. */
     long idleNanos() {
         return pool.nanoTime() - idleSince;
-    }
-
-    EventLoop loop() {
-        return channel.eventLoop();
     }
 
     ConnectionUse use() {

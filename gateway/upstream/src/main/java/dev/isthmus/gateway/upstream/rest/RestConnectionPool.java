@@ -1,18 +1,11 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.upstream.ConnectionCounts;
-import dev.isthmus.gateway.upstream.RemoteServer;
+import dev.isthmus.gateway.upstream.RemoteServer.ConnectionPool;
 import dev.isthmus.gateway.upstream.RemoteServer.DescribedServer;
-import dev.isthmus.gateway.upstream.TimeoutQueue;
-import dev.isthmus.gateway.upstream.UpstreamFailures;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.rest.RestRequestSpec.CommonFields;
-import dev.isthmus.gateway.upstream.rest.RestUpstream.PoolLimits;
-import io.netty.bootstrap.Bootstrap;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
-import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelPipeline;
 import io.netty.channel.EventLoop;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.concurrent.Future;
@@ -22,88 +15,50 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongSupplier;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The connections to one endpoint from one event loop; used on that loop only.
+ * The connections to one endpoint from one event loop; used on that loop only. Of those that are idle, the most recently
+ * used one is taken first, so that surplus ones stay and are closed when their time is over. One timer serves all; it is
+ * not moved when connections are taken.
  */
-final class RestConnectionPool {
-    private final UpstreamSettings settings;
-    private final Supplier<CommonFields> common;
-    private final Bootstrap bootstrap;
-    private final PoolLimits limits;
-    private final UpstreamFailures failures;
-    private final ConnectionCounts counts;
-    private final LongSupplier nanoTime;
-    private final UnusedConnections idle;
+final class RestConnectionPool extends ConnectionPool {
+    private final RestUpstream server;
+    private final Deque<RestConnection> idle = new ArrayDeque<>();
     private final Deque<RestCall> waiting = new ArrayDeque<>();
     private final Set<RestConnection> connected = new HashSet<>();
-    private final TimeoutQueue timeouts;
     private int connecting;
-    private boolean closed;
+    private @Nullable Future<?> idleTimer;
 
-    /**
-     * A pool without connections.
-     *
-     * @param common the fields of a request that is made now
-     */
-    RestConnectionPool(
-            UpstreamSettings settings,
-            Supplier<CommonFields> common,
-            PoolLimits limits,
-            UpstreamFailures failures,
-            ConnectionCounts counts,
-            EventLoop loop,
-            ByteBufAllocator allocator,
-            LongSupplier nanoTime) {
-        this.settings = settings;
-        this.common = common;
-        this.bootstrap = RemoteServer.bootstrap(settings, loop, allocator);
-        this.limits = limits;
-        this.failures = failures;
-        this.counts = counts;
-        this.nanoTime = nanoTime;
-        this.timeouts = new TimeoutQueue(loop, System::nanoTime);
-        this.idle = new UnusedConnections(loop, limits.idle().toNanos());
-    }
-
-    UpstreamSettings settings() {
-        return settings;
+    /** A pool without connections. */
+    RestConnectionPool(RestUpstream server, EventLoop loop) {
+        super(server, loop);
+        this.server = server;
     }
 
     CommonFields common() {
-        return common.get();
+        return server.common();
     }
 
     long nanoTime() {
-        return nanoTime.getAsLong();
-    }
-
-    TimeoutQueue timeouts() {
-        return timeouts;
-    }
-
-    boolean closed() {
-        return closed;
+        return server.nanoTime();
     }
 
     /** Sends the exchange on an idle or a new connection, or queues it. */
     void acquire(RestCall exchange) {
-        RestConnection idleConnection = idle.take();
+        RestConnection idleConnection = idle.pollLast();
         // A safe request is sent again if its connection was closed.
         while (idleConnection != null && !(exchange.safe() ? idleConnection.active() : idleConnection.open())) {
-            idleConnection = idle.take();
+            idleConnection = idle.pollLast();
         }
         if (idleConnection != null && idleConnection.stale() && !exchange.safe()) {
             sendIfStillOpen(idleConnection, exchange);
         } else if (idleConnection != null) {
             exchange.sendOn(idleConnection);
-        } else if (full() && waiting.size() >= limits.waiting()) {
-            exchange.fail(failures.overloaded(limits.connections()));
+        } else if (full() && waiting.size() >= server.limits().waiting()) {
+            exchange.fail(failures().overloaded(server.limits().connections()));
         } else {
-            exchange.waits(counts);
+            exchange.waits(counts());
             connectOrWait(exchange);
         }
     }
@@ -121,9 +76,8 @@ final class RestConnectionPool {
      * written to a closed one cannot be retried since it may have been processed.
      */
     private void sendIfStillOpen(RestConnection idleConnection, RestCall exchange) {
-        EventLoop loop = idleConnection.loop();
         // A task scheduled by a task runs after the next poll.
-        loop.execute(() -> loop.schedule(() -> polled(idleConnection, exchange), 1, TimeUnit.NANOSECONDS));
+        loop().execute(() -> loop().schedule(() -> polled(idleConnection, exchange), 1, TimeUnit.NANOSECONDS));
     }
 
     private void polled(RestConnection idleConnection, RestCall exchange) {
@@ -138,7 +92,7 @@ final class RestConnectionPool {
 
     /** Sends the exchange on a new connection, ahead of all waiting ones. */
     void acquireFresh(RestCall exchange) {
-        exchange.waits(counts);
+        exchange.waits(counts());
         if (full()) {
             waiting.addFirst(exchange);
         } else {
@@ -147,7 +101,7 @@ final class RestConnectionPool {
     }
 
     private boolean full() {
-        return connecting + connected.size() >= limits.connections();
+        return connecting + connected.size() >= server.limits().connections();
     }
 
     /** Removes an exchange from the queue. */
@@ -157,14 +111,23 @@ final class RestConnectionPool {
 
     private void connect(RestCall exchange) {
         connecting++;
-        var initializer = new RestChannelInitializer();
-        counts.watch(bootstrap.clone().handler(initializer).connect())
-                .addListener(future -> tcpConnected((ChannelFuture) future, initializer.connection, exchange));
+        connect(this::initialize).addListener(future -> tcpConnected((ChannelFuture) future, exchange));
+    }
+
+    private void initialize(Channel channel) {
+        if (settings().tls() != null) {
+            settings().tls().addHttp1(channel, settings().connectTimeout());
+        }
+        RestConnection added = new RestConnection(this, channel);
+        settings().connections().add(new DescribedServer(settings(), channel, added::use));
+        channel.pipeline().addLast(added);
     }
 
     /** Over TLS the connection is established when the handshake has ended. */
-    private void tcpConnected(ChannelFuture future, @Nullable RestConnection connection, RestCall exchange) {
-        SslHandler tls = future.channel().pipeline().get(SslHandler.class);
+    private void tcpConnected(ChannelFuture future, RestCall exchange) {
+        ChannelPipeline pipeline = future.channel().pipeline();
+        RestConnection connection = pipeline.get(RestConnection.class);
+        SslHandler tls = pipeline.get(SslHandler.class);
         if (tls == null || !future.isSuccess()) {
             connected(future, connection, exchange);
         } else {
@@ -179,8 +142,8 @@ final class RestConnectionPool {
             return;
         }
         connected.add(connection);
-        if (closed) {
-            exchange.fail(failures.closed());
+        if (closed()) {
+            exchange.fail(failures().closed());
             connection.close();
             return;
         }
@@ -198,13 +161,16 @@ final class RestConnectionPool {
 
     /** Returns a connection that can carry another exchange. */
     void release(RestConnection connection) {
-        if (closed) {
+        if (closed()) {
             connection.close();
             return;
         }
         RestCall next = waiting.pollFirst();
         if (next == null) {
-            idle.add(connection);
+            idle.addLast(connection);
+            if (idleTimer == null) {
+                scheduleIdle(server.limits().idle().toNanos());
+            }
         } else {
             next.sendOn(connection);
         }
@@ -217,7 +183,7 @@ final class RestConnectionPool {
     }
 
     private void serveWaiting() {
-        if (!closed && !full()) {
+        if (!closed() && !full()) {
             RestCall next = waiting.pollFirst();
             if (next != null) {
                 connect(next);
@@ -225,86 +191,31 @@ final class RestConnectionPool {
         }
     }
 
-    void close() {
-        closed = true;
-        timeouts.close();
-        idle.stop();
-        List.copyOf(waiting).forEach(exchange -> exchange.fail(failures.closed()));
+    private void scheduleIdle(long nanos) {
+        idleTimer = loop().schedule(this::closeExpired, nanos, TimeUnit.NANOSECONDS);
+    }
+
+    private void closeExpired() {
+        idleTimer = null;
+        long maxNanos = server.limits().idle().toNanos();
+        RestConnection longest = idle.peekFirst();
+        while (longest != null && longest.idleNanos() >= maxNanos) {
+            idle.removeFirst();
+            longest.closeIdle();
+            longest = idle.peekFirst();
+        }
+        if (longest != null) {
+            scheduleIdle(maxNanos - longest.idleNanos());
+        }
+    }
+
+    @Override
+    protected void closeAll() {
+        if (idleTimer != null) {
+            idleTimer.cancel(false);
+            idleTimer = null;
+        }
+        List.copyOf(waiting).forEach(exchange -> exchange.fail(failures().closed()));
         List.copyOf(connected).forEach(RestConnection::close);
-    }
-
-    private final class RestChannelInitializer extends ChannelInitializer<Channel> {
-        private @Nullable RestConnection connection;
-
-        @Override
-        protected void initChannel(Channel channel) {
-            if (settings.tls() != null) {
-                settings.tls().addHttp1(channel, settings.connectTimeout());
-            }
-            RestConnection added = new RestConnection(RestConnectionPool.this, channel);
-            connection = added;
-            settings.connections().add(new DescribedServer(settings, channel, added::use));
-            channel.pipeline().addLast(added);
-        }
-    }
-
-    /**
-     * The idle connections of a pool. The most recently used one is taken first, so that surplus ones stay and are closed
-     * when their time is over. One timer of the event loop serves all; it is not moved when connections are taken. Used on
-     * that loop only.
-     */
-    private static final class UnusedConnections {
-        private final Deque<RestConnection> connections = new ArrayDeque<>();
-        private final EventLoop loop;
-        private final long maxNanos;
-        private @Nullable Future<?> timer;
-
-        /** @param maxNanos how long a connection stays idle */
-        UnusedConnections(EventLoop loop, long maxNanos) {
-            this.loop = loop;
-            this.maxNanos = maxNanos;
-        }
-
-        void add(RestConnection connection) {
-            connections.addLast(connection);
-            if (timer == null) {
-                schedule(maxNanos);
-            }
-        }
-
-        /** Removes and returns the most recently used connection; null if there is none. */
-        @Nullable
-        RestConnection take() {
-            return connections.pollLast();
-        }
-
-        /** Removes a connection that has ended. */
-        void remove(RestConnection connection) {
-            connections.remove(connection);
-        }
-
-        private void schedule(long nanos) {
-            timer = loop.schedule(this::closeExpired, nanos, TimeUnit.NANOSECONDS);
-        }
-
-        private void closeExpired() {
-            timer = null;
-            RestConnection longest = connections.peekFirst();
-            while (longest != null && longest.idleNanos() >= maxNanos) {
-                connections.removeFirst();
-                longest.closeIdle();
-                longest = connections.peekFirst();
-            }
-            if (longest != null) {
-                schedule(maxNanos - longest.idleNanos());
-            }
-        }
-
-        void stop() {
-            if (timer != null) {
-                timer.cancel(false);
-                timer = null;
-            }
-        }
     }
 }

@@ -50,7 +50,6 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
             Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(new byte[] {'{', '}'}));
 
     private final PoolLimits limits;
-    private final ByteBufAllocator allocator;
     private final LongSupplier nanoTime;
     private final RestResponses responses;
     private volatile CommonFields common;
@@ -67,9 +66,8 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
             PoolLimits limits,
             ByteBufAllocator allocator,
             LongSupplier nanoTime) {
-        super(Wire.REST, settings, capabilities);
+        super(Wire.REST, settings, capabilities, allocator);
         this.limits = limits;
-        this.allocator = allocator;
         this.nanoTime = nanoTime;
         this.responses = new RestResponses(failures());
         this.common = new CommonFields(settings, Map.of());
@@ -77,13 +75,20 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
 
     @Override
     protected RestConnectionPool createPool(EventLoop loop) {
-        return new RestConnectionPool(
-                settings(), () -> common, limits, failures(), connections(), loop, allocator, nanoTime);
+        return new RestConnectionPool(this, loop);
     }
 
-    @Override
-    protected void closePool(RestConnectionPool pool) {
-        pool.close();
+    PoolLimits limits() {
+        return limits;
+    }
+
+    /** The fields of a request that is made now. */
+    CommonFields common() {
+        return common;
+    }
+
+    long nanoTime() {
+        return nanoTime.getAsLong();
     }
 
     @Override
@@ -241,8 +246,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
     /** The request is taken, unless this throws. */
     private RestCall exchange(
             Call call, RestRequestSpec request, RestResponseHandler reader, long maxBytes, Reply reply) {
-        return new RestCall(
-                request, reader, maxBytes, reply, failures(), settings().returnedHeaders(), call.memory());
+        return new RestCall(request, reader, maxBytes, reply, call.memory());
     }
 
     /** Paths of the protocol, built from parsed names and never from a client's path. */

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * One request and its single response. The response is kept until the status arrives, or, if it is large and the reply
  * accepts parts, forwarded as it arrives. Used on the event loop of the call.
  */
-final class UnaryCall extends GrpcCall {
+final class UnaryCall extends GrpcCall implements RequestSink {
     private final GrpcResponseReader reader;
     private final long maxBytes;
     private final MemoryBudget.MemoryReservation memory;
@@ -34,6 +34,10 @@ final class UnaryCall extends GrpcCall {
     private long length;
     /** Bytes of it that were not forwarded yet. */
     private long remaining;
+    /** The length of a request that is sent in parts, and what is missing of it; 0 for any other. */
+    private long requestLength;
+
+    private long missing;
 
     /**
      * A call whose request is to be {@link #sending} or {@link #parts}.
@@ -71,12 +75,57 @@ final class UnaryCall extends GrpcCall {
     }
 
     /**
-     * Receives the request in parts.
+     * Receives the request in parts. The length is sent with the first one, and the end of the message only if exactly
+     * that many bytes were received.
      *
-     * @param length of the message
+     * @param bytes of the message
      */
-    RequestSink parts(long length) {
-        return new RequestParts(this, length);
+    RequestSink parts(long bytes) {
+        requestLength = bytes;
+        missing = bytes;
+        return this;
+    }
+
+    @Override
+    public void data(ByteBuf part) {
+        int bytes = part.readableBytes();
+        if (finished() || bytes == 0) {
+            part.release();
+        } else if (bytes > missing) {
+            part.release();
+            lengthMismatch("more");
+        } else {
+            boolean first = missing == requestLength;
+            missing -= bytes;
+            write(first ? MessagePrefix.before(part, requestLength, pool().allocator()) : part, false);
+        }
+    }
+
+    @Override
+    public void end() {
+        if (finished()) {
+            return;
+        }
+        if (missing > 0) {
+            lengthMismatch((requestLength - missing) + " bytes");
+        } else {
+            endRequest();
+        }
+    }
+
+    private void lengthMismatch(String got) {
+        fail(new OipException(
+                ErrorCode.INTERNAL, "a message of " + requestLength + " bytes was announced, got " + got));
+    }
+
+    @Override
+    public long held() {
+        return finished() ? 0 : queued();
+    }
+
+    @Override
+    public boolean isReady() {
+        return !finished() && writable();
     }
 
     @Override
@@ -204,76 +253,6 @@ final class UnaryCall extends GrpcCall {
             return;
         }
         reply().only(read);
-    }
-
-    /**
-     * The request of a call, written in parts. The length is sent with the first part, and the end of the message only if
-     * exactly that many bytes were written. Used on the event loop of the call.
-     */
-    private static final class RequestParts implements RequestSink {
-        private final UnaryCall call;
-        private final long length;
-        private long missing;
-
-        /** A request without any part yet. */
-        RequestParts(UnaryCall call, long length) {
-            this.call = call;
-            this.length = length;
-            this.missing = length;
-        }
-
-        @Override
-        public void data(ByteBuf part) {
-            int bytes = part.readableBytes();
-            if (call.finished() || bytes == 0) {
-                part.release();
-            } else if (bytes > missing) {
-                part.release();
-                lengthMismatch("more");
-            } else {
-                boolean first = missing == length;
-                missing -= bytes;
-                call.write(
-                        first ? MessagePrefix.before(part, length, call.pool().allocator()) : part, false);
-            }
-        }
-
-        @Override
-        public void end() {
-            if (call.finished()) {
-                return;
-            }
-            if (missing > 0) {
-                lengthMismatch((length - missing) + " bytes");
-            } else {
-                call.endRequest();
-            }
-        }
-
-        private void lengthMismatch(String got) {
-            call.fail(new OipException(
-                    ErrorCode.INTERNAL, "a message of " + length + " bytes was announced, got " + got));
-        }
-
-        @Override
-        public long held() {
-            return call.finished() ? 0 : call.queued();
-        }
-
-        @Override
-        public boolean isReady() {
-            return !call.finished() && call.writable();
-        }
-
-        @Override
-        public void cancel() {
-            call.cancel();
-        }
-
-        @Override
-        public void onReady() {
-            call.onReady();
-        }
     }
 
     /** Reads the response message of one operation. */

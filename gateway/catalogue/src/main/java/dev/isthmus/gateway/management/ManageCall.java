@@ -547,7 +547,7 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
             return CompletableFuture.allOf(targets.stream()
                     .filter(target -> target.upstream() instanceof Cluster)
                     .map(target ->
-                            ((Cluster) target.upstream()).recheck(target.model().name()))
+                            ((Cluster) target.upstream()).replicas().recheck(target.model().name()))
                     .toArray(CompletableFuture<?>[]::new));
         }
 

@@ -167,10 +167,10 @@ public final class Upstreams implements AutoCloseable {
                                 .lease(
                                         remote,
                                         () -> remote(remote, upstream, resources),
-                                        shared -> ((Cluster) shared).keepsAny(upstream.endpoints()),
+                                        shared -> ((Cluster) shared).replicas().keepsAny(upstream.endpoints()),
                                         shared -> {
                                             shared.ownHeaders(upstream.headers());
-                                            ((Cluster) shared).literals(upstream.endpoints());
+                                            ((Cluster) shared).replicas().literals(upstream.endpoints());
                                         }));
             });
             LocalConfig local = config.local();
@@ -281,7 +281,7 @@ public final class Upstreams implements AutoCloseable {
             long remaining = upstream.connectTimeout().toNanos() - (System.nanoTime() - start);
             try {
                 if (required(name) instanceof Cluster cluster) {
-                    cluster.resolved().get(remaining, TimeUnit.NANOSECONDS);
+                    cluster.replicas().resolved().get(remaining, TimeUnit.NANOSECONDS);
                 }
             } catch (ExecutionException | TimeoutException e) {
                 LOG.atWarn()

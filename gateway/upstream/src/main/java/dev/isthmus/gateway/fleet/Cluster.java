@@ -12,7 +12,6 @@ import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.fleet.RetryPolicy.RetryBudget;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.settings.SecretText;
-import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UnaryStream;
@@ -29,7 +28,6 @@ import dev.isthmus.transcoder.message.Wire;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
@@ -87,19 +85,9 @@ public final class Cluster implements Upstream {
         this.queue = config.queue() == null ? null : new CallQueue(config.queue(), breakers, shared);
     }
 
-    /** Completes when each host name among the endpoints has been resolved or has failed to resolve once. */
-    public CompletableFuture<Void> resolved() {
-        return replicas.resolved();
-    }
-
-    /** Whether a server would stay with these endpoints. */
-    public boolean keepsAny(List<ServerAddress> endpoints) {
-        return replicas.keepsAny(endpoints);
-    }
-
-    /** Replaces the servers that are endpoints by their addresses; those that stay keep connections and state. */
-    public void literals(List<ServerAddress> endpoints) {
-        replicas.literals(endpoints);
+    /** Its servers. */
+    public ReplicaSet replicas() {
+        return replicas;
     }
 
     @Override
@@ -109,16 +97,6 @@ public final class Cluster implements Upstream {
 
     public List<ReplicaStatus> members() {
         return replicas.members();
-    }
-
-    /**
-     * Checks the models of this name on all servers now: they were loaded or unloaded.
-     *
-     * @return completes when the results are known
-     * @throws java.util.concurrent.RejectedExecutionException if the gateway is shutting down
-     */
-    public CompletableFuture<Void> recheck(String model) {
-        return replicas.recheck(model);
     }
 
     @Override

@@ -138,7 +138,7 @@ public final class ReplicaSet implements AutoCloseable {
     }
 
     /** Replaces the servers that are endpoints by their addresses; those that stay keep connections and state. */
-    synchronized void literals(List<ServerAddress> endpoints) {
+    public synchronized void literals(List<ServerAddress> endpoints) {
         List<DiscoveredServer> before = literals;
         literals = literalsOf(endpoints);
         if (!literals.equals(before)) {
@@ -164,7 +164,7 @@ public final class ReplicaSet implements AutoCloseable {
     }
 
     /** Whether a server would stay with these endpoints: those found by their names do. */
-    synchronized boolean keepsAny(List<ServerAddress> endpoints) {
+    public synchronized boolean keepsAny(List<ServerAddress> endpoints) {
         return registration != null || !Collections.disjoint(literals, literalsOf(endpoints));
     }
 
@@ -305,7 +305,7 @@ public final class ReplicaSet implements AutoCloseable {
      * @return completes when the results are published
      * @throws RejectedExecutionException if the gateway is shutting down
      */
-    CompletableFuture<Void> recheck(String model) {
+    public CompletableFuture<Void> recheck(String model) {
         return CompletableFuture.allOf(checkers(replica -> true)
                 .map(checker -> CompletableFuture.supplyAsync(() -> checker.recheck(model), resources.loop())
                         .thenCompose(checked -> checked))

@@ -11,7 +11,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.dispatch.RequestUpload.StreamedRequest;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.routing.Target;
-import dev.isthmus.gateway.upstream.DescribingReply;
+import dev.isthmus.gateway.upstream.CallbackReply;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -82,7 +82,7 @@ final class InferCall extends ForwardingReply {
             infer();
             return;
         }
-        Reply described = new DescribingReply(request, this::infer, this::fail) {
+        Reply described = new CallbackReply(request, this::infer, this::fail) {
             @Override
             public void redirected(OipException failure, ModelRef model) {
                 target = routed.route().fallback(infer.model());

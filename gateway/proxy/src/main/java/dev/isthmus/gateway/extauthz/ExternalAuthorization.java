@@ -29,6 +29,7 @@ import dev.isthmus.gateway.settings.ExternalAuthorizationConfig.OnFailure;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.tls.ClientTls;
+import dev.isthmus.gateway.upstream.CallbackReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
@@ -373,32 +374,24 @@ public final class ExternalAuthorization implements Layer {
             /** @param left how many servers may be asked, the one at this position first */
             void ask(int at, int left) {
                 GrpcUpstream server = servers.get(Math.floorMod(at, servers.size()));
-                server.send(own, CHECK, Unpooled.wrappedBuffer(request.toByteArray()), new Reply() {
-                    @Override
-                    public void message(ReplyMessage message) {
-                        try {
-                            answer.complete(CheckResponse.parseFrom(
-                                    ((ReplyMessage.Document) message).content().nioBuffer()));
-                        } catch (InvalidProtocolBufferException e) {
-                            answer.completeExceptionally(new OipException(
-                                    ErrorCode.BAD_UPSTREAM_ANSWER, "its answer is no CheckResponse", e));
-                        } finally {
-                            message.release();
-                        }
-                    }
-
-                    @Override
-                    public void complete() {}
-
-                    @Override
-                    public void fail(OipException failure) {
-                        if (failure.processed() == Processed.NO && left > 1) {
-                            ask(at + 1, left - 1);
-                        } else {
-                            answer.completeExceptionally(failure);
-                        }
+                Reply reply = new CallbackReply(this::answered, () -> {}, failure -> {
+                    if (failure.processed() == Processed.NO && left > 1) {
+                        ask(at + 1, left - 1);
+                    } else {
+                        answer.completeExceptionally(failure);
                     }
                 });
+                server.send(own, CHECK, Unpooled.wrappedBuffer(request.toByteArray()), reply);
+            }
+
+            private void answered(ReplyMessage message) {
+                try {
+                    answer.complete(CheckResponse.parseFrom(
+                            ((ReplyMessage.Document) message).content().nioBuffer()));
+                } catch (InvalidProtocolBufferException e) {
+                    answer.completeExceptionally(
+                            new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "its answer is no CheckResponse", e));
+                }
             }
         }
     }

@@ -8,7 +8,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.Target;
-import dev.isthmus.gateway.upstream.DescribingReply;
+import dev.isthmus.gateway.upstream.CallbackReply;
 import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
@@ -192,7 +192,7 @@ public record RouteFallback(Route route) implements RouteService {
                     fallback,
                     call,
                     new UpstreamRequest.ModelMetadataRequest(fallback.model()),
-                    new DescribingReply(inference.source(), described, failure -> {
+                    new CallbackReply(inference.source(), described, failure -> {
                         end();
                         super.fail(failure);
                     }));

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.fleet.Replica.ReplicaCounts.CheckResult;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import dev.isthmus.gateway.upstream.CallbackReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
@@ -27,7 +28,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -91,7 +91,7 @@ final class HealthChecker implements AutoCloseable {
         } else {
             // If the reason of a failure persists, the readiness probe reports it.
             Reply reply =
-                    new CheckReply(message -> replica.described(true), this::described, failure -> probeReadiness());
+                    new CallbackReply(message -> replica.described(true), this::described, failure -> probeReadiness());
             replica.server().send(call(), new UpstreamRequest.ServerMetadataRequest(), reply);
         }
     }
@@ -103,7 +103,7 @@ final class HealthChecker implements AutoCloseable {
             probeReadiness();
             return;
         }
-        Reply reply = new CheckReply(message -> {}, this::probeReadiness, failure -> {
+        Reply reply = new CallbackReply(message -> {}, this::probeReadiness, failure -> {
             if (!UpstreamFailures.isUnreachable(failure)) {
                 capabilities.learn(failure);
             }
@@ -115,7 +115,7 @@ final class HealthChecker implements AutoCloseable {
 
     private void probeReadiness() {
         probedAt = resources.nanoTime().getAsLong();
-        Reply reply = new CheckReply(this::record, probe::completed, failure -> {
+        Reply reply = new CallbackReply(this::record, probe::completed, failure -> {
             record(false, false, failure.message());
             probe.completed();
         });
@@ -179,26 +179,6 @@ final class HealthChecker implements AutoCloseable {
     public void close() {
         probe.close();
         models.close();
-    }
-
-    /** @param message borrows the response */
-    private record CheckReply(Consumer<ReplyMessage> message, Runnable then, Consumer<OipException> failed)
-            implements Reply {
-        @Override
-        public void message(ReplyMessage response) {
-            message.accept(response);
-            response.release();
-        }
-
-        @Override
-        public void complete() {
-            then.run();
-        }
-
-        @Override
-        public void fail(OipException failure) {
-            failed.accept(failure);
-        }
     }
 
     /** Turns consecutive probe results into a health state. The first result decides at once. */

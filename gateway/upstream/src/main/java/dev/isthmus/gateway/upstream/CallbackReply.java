@@ -5,26 +5,42 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.oip.OipException;
 import java.util.function.Consumer;
 
-/** Receives the metadata of a model, for a request that cannot be produced without it. */
-public class DescribingReply implements Reply {
-    private final InferSource source;
+/** A reply that calls these. */
+public class CallbackReply implements Reply {
+    private final Consumer<ReplyMessage> message;
     private final Runnable then;
     private final Consumer<OipException> failed;
 
     /**
-     * @param then runs when the metadata is known
-     * @param failed receives the failure
+     * For any request.
+     *
+     * @param message borrows each message
+     * @param then runs when the reply is complete
      */
-    public DescribingReply(InferSource source, Runnable then, Consumer<OipException> failed) {
-        this.source = source;
+    public CallbackReply(Consumer<ReplyMessage> message, Runnable then, Consumer<OipException> failed) {
+        this.message = message;
         this.then = then;
         this.failed = failed;
     }
 
+    /** For a request for the metadata of a model, without which an inference cannot be produced. */
+    public CallbackReply(InferSource source, Runnable then, Consumer<OipException> failed) {
+        this(
+                response -> {
+                    if (response instanceof ReplyMessage.Model model) {
+                        source.describe(model.metadata());
+                    }
+                },
+                then,
+                failed);
+    }
+
     @Override
-    public void message(ReplyMessage message) {
-        if (message instanceof ReplyMessage.Model model) {
-            source.describe(model.metadata());
+    public void message(ReplyMessage response) {
+        try {
+            message.accept(response);
+        } finally {
+            response.release();
         }
     }
 

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.batching;
 
 import dev.isthmus.gateway.batching.BatchedModel.SentCall;
 import dev.isthmus.gateway.batching.JoinedBatch.SingleRequests;
-import dev.isthmus.gateway.batching.RouteBatching.BatchingResources;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.ForwardingReply;
@@ -27,7 +26,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class BatchMember extends ForwardingReply implements Subscription {
     private final BatchedModel model;
-    private final BatchingResources resources;
     private final Upstream upstream;
     private final Call call;
     private final UpstreamRequest.InferenceRequest request;
@@ -45,15 +43,9 @@ final class BatchMember extends ForwardingReply implements Subscription {
 
     /** @param request taken */
     BatchMember(
-            BatchedModel model,
-            BatchingResources resources,
-            Upstream upstream,
-            Call call,
-            UpstreamRequest.InferenceRequest request,
-            Reply client) {
+            BatchedModel model, Upstream upstream, Call call, UpstreamRequest.InferenceRequest request, Reply client) {
         super(client);
         this.model = model;
-        this.resources = resources;
         this.upstream = upstream;
         this.call = call;
         this.request = request;
@@ -66,15 +58,6 @@ final class BatchMember extends ForwardingReply implements Subscription {
 
     Upstream upstream() {
         return upstream;
-    }
-
-    BatchingResources resources() {
-        return resources;
-    }
-
-    /** Of a call to its model. */
-    int maxRows() {
-        return model.bounds().maxBatchSize();
     }
 
     boolean hasEnded() {

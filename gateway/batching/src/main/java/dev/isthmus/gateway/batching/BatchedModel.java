@@ -1,12 +1,16 @@
 package dev.isthmus.gateway.batching;
 
+import dev.isthmus.gateway.batching.RouteBatching.BatchingResources;
 import dev.isthmus.gateway.settings.BatchingConfig;
+import dev.isthmus.oip.ModelRef;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One model of one upstream: the requests that wait to be joined, and how many calls are under way. A request is sent at
@@ -14,7 +18,11 @@ import org.jspecify.annotations.Nullable;
  * waited long enough. Thread-safe; holds its lock for a few instructions only.
  */
 final class BatchedModel {
+    private static final Logger LOG = LoggerFactory.getLogger(BatchedModel.class);
+
+    private final ModelRef model;
     private final BatchingConfig configured;
+    private final BatchingResources resources;
     private final LongSupplier nanoTime;
     private final Map<JoinKey, JoinedBatch> open = new HashMap<>();
     /** As configured, with no more rows than the servers take. */
@@ -28,8 +36,10 @@ final class BatchedModel {
     private int requests;
     private volatile boolean refused;
 
-    BatchedModel(BatchingConfig configured, LongSupplier nanoTime) {
+    BatchedModel(ModelRef model, BatchingConfig configured, BatchingResources resources, LongSupplier nanoTime) {
+        this.model = model;
         this.configured = configured;
+        this.resources = resources;
         this.bounds = configured;
         this.nanoTime = nanoTime;
         this.limit = new BatchLimit(configured.maxBatchSize(), nanoTime.getAsLong());
@@ -166,30 +176,46 @@ final class BatchedModel {
         return refused || bounds.maxBatchSize() < 2;
     }
 
-    /**
-     * Requests are not joined any more: a response did not have a row for each row.
-     *
-     * @return whether they were until now
-     */
-    synchronized boolean refuse() {
-        boolean first = !refused;
-        refused = true;
-        return first;
+    /** A response did not have a row for each row: requests are not joined any more. */
+    void withoutRows() {
+        resources.meters().withoutRows();
+        refuse("its outputs do not have a row for each row of its inputs");
     }
 
-    /**
-     * A call with this many requests failed, and each of them succeeded alone.
-     *
-     * @return whether none are joined any more as of now
-     */
-    synchronized boolean failedJoined(int joined) {
+    /** Requests are not joined any more, which is logged once. */
+    private void refuse(String why) {
+        boolean first;
+        synchronized (this) {
+            first = !refused;
+            refused = true;
+        }
+        if (first) {
+            LOG.atWarn()
+                    .addKeyValue("model", model.name())
+                    .log(
+                            "model '{}': batching: {}; its requests are not joined until the configuration is applied again;"
+                                    + " remove 'batching' from '{}'",
+                            model.name(),
+                            why,
+                            resources.route());
+        }
+    }
+
+    /** A call with this many requests failed, and each of them succeeded alone. */
+    void failedJoined(int joined) {
+        if (lower(joined)) {
+            refuse("its calls fail if requests are joined, and succeed if they are not");
+        }
+    }
+
+    private synchronized boolean lower(int joined) {
         if (joined > bounds.maxBatchSize()) {
             // It was sent before it was known how many the servers take.
             return false;
         }
         // The servers may have loaded another configuration.
         forget();
-        return limit.failed(joined) && refuse();
+        return limit.failed(joined);
     }
 
     /** How many requests are joined at most now. */
@@ -205,6 +231,10 @@ final class BatchedModel {
     /** On the scale of {@link System#nanoTime()}. */
     long now() {
         return nanoTime.getAsLong();
+    }
+
+    BatchingResources resources() {
+        return resources;
     }
 
     BatchingConfig bounds() {

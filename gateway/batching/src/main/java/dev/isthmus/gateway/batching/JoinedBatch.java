@@ -17,7 +17,6 @@ import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBufAllocator;
@@ -70,7 +69,7 @@ final class JoinedBatch {
         this.model = model;
         this.key = key;
         this.owner = first.call().loop();
-        this.resources = first.resources();
+        this.resources = model.resources();
         this.timer = owner.schedule(this::waited, model.bounds().maxQueueDelayMicroseconds(), TimeUnit.MICROSECONDS);
     }
 
@@ -304,7 +303,7 @@ final class JoinedBatch {
         span.ended(null, "");
         if (parts == null) {
             end(false);
-            resources.withoutRows(model, key.model());
+            model.withoutRows();
             singly();
             return;
         }
@@ -336,7 +335,7 @@ final class JoinedBatch {
     }
 
     private void singly() {
-        SingleRequests singles = new SingleRequests(model, key.model(), waiting.size(), resources);
+        SingleRequests singles = new SingleRequests(model, waiting.size());
         waiting.forEach(each -> each.member().sendSingly(singles));
     }
 
@@ -416,17 +415,13 @@ final class JoinedBatch {
     /** The requests of a call that failed, each sent alone: if all succeed, the call failed because they were joined. */
     static final class SingleRequests {
         private final BatchedModel model;
-        private final ModelRef ref;
         private final int joined;
-        private final BatchingResources resources;
         private final AtomicInteger pending;
         private final AtomicBoolean failed = new AtomicBoolean();
 
-        SingleRequests(BatchedModel model, ModelRef ref, int joined, BatchingResources resources) {
+        SingleRequests(BatchedModel model, int joined) {
             this.model = model;
-            this.ref = ref;
             this.joined = joined;
-            this.resources = resources;
             this.pending = new AtomicInteger(joined);
         }
 
@@ -435,8 +430,8 @@ final class JoinedBatch {
             if (!answered) {
                 failed.set(true);
             }
-            if (pending.decrementAndGet() == 0 && !failed.get() && model.failedJoined(joined)) {
-                resources.logRefused(ref, "its calls fail if requests are joined, and succeed if they are not");
+            if (pending.decrementAndGet() == 0 && !failed.get()) {
+                model.failedJoined(joined);
             }
         }
     }

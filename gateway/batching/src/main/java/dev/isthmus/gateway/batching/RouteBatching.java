@@ -12,6 +12,7 @@ import dev.isthmus.gateway.extension.ManagementJson;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.BatchingConfig;
+import dev.isthmus.gateway.upstream.CallbackReply;
 import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
@@ -112,7 +113,7 @@ public final class RouteBatching implements RouteService {
             resources.meters().plain(plain == null ? PlainReason.MODELS : plain);
             return upstream.send(call, request, client);
         }
-        BatchMember member = new BatchMember(model, resources, upstream, call, request, client);
+        BatchMember member = new BatchMember(model, upstream, call, request, client);
         SentCall alone = model.beginAlone();
         if (alone != null) {
             resources.meters().alone();
@@ -121,7 +122,7 @@ public final class RouteBatching implements RouteService {
         }
         JoinableRequest joinable;
         try {
-            joinable = read(member, request);
+            joinable = read(model, member, request);
         } catch (RuntimeException | OutOfMemoryError e) {
             return Upstream.refuse(request, CallLog.failureOf(e, call.context()), client);
         }
@@ -155,7 +156,7 @@ public final class RouteBatching implements RouteService {
         }
         return models.size() >= MAX_MODELS
                 ? null
-                : models.computeIfAbsent(key, absent -> new BatchedModel(bounds, nanoTime));
+                : models.computeIfAbsent(key, absent -> new BatchedModel(ref, bounds, resources, nanoTime));
     }
 
     /** Why a request is sent as it is, as far as is known before it is read; null if it may be joined. */
@@ -179,7 +180,7 @@ public final class RouteBatching implements RouteService {
     }
 
     /** Reads a request that is to wait; null, and counted, if it cannot be joined. */
-    private @Nullable JoinableRequest read(BatchMember member, InferenceRequest request) {
+    private @Nullable JoinableRequest read(BatchedModel model, BatchMember member, InferenceRequest request) {
         Call call = member.call();
         ServerFeatures peer = member.upstream().peer();
         JoinCodec.ReadRequest read;
@@ -189,7 +190,9 @@ public final class RouteBatching implements RouteService {
             resources.meters().plain(PlainReason.INVALID);
             return null;
         }
-        PlainReason plain = read == null ? PlainReason.JSON : plain(read.request(), member.maxRows());
+        PlainReason plain = read == null
+                ? PlainReason.JSON
+                : plain(read.request(), model.bounds().maxBatchSize());
         if (read == null || plain != null) {
             resources.meters().plain(plain == null ? PlainReason.JSON : plain);
             if (read != null) {
@@ -295,7 +298,8 @@ public final class RouteBatching implements RouteService {
             Call call =
                     new Call(operation, System.nanoTime() + TIMEOUT_NANOS, Map.of(), client.loop(), client.allocator());
             ByteBuf body = rest ? Unpooled.EMPTY_BUFFER : Unpooled.wrappedBuffer(request());
-            ConfigurationReply reply = new ConfigurationReply(rest);
+            // A failure says nothing: not every server has the extension.
+            Reply reply = new CallbackReply(message -> read(message, rest), this::ended, failure -> ended());
             try {
                 server.send(call, new UpstreamRequest.ManageRequest(operation, body), reply);
             } catch (RuntimeException | OutOfMemoryError fault) {
@@ -311,7 +315,11 @@ public final class RouteBatching implements RouteService {
                     .toByteArray();
         }
 
-        private void read(byte[] content, boolean rest) {
+        private void read(ReplyMessage message, boolean rest) {
+            if (!(message instanceof ReplyMessage.Document document)) {
+                return;
+            }
+            byte[] content = ByteBufUtil.getBytes(document.content());
             try {
                 byte[] response = rest ? ManagementJson.toProtobuf(Extension.MODEL_CONFIG, content) : content;
                 ModelConfig config = ModelConfig.parseFrom(
@@ -331,36 +339,6 @@ public final class RouteBatching implements RouteService {
                 found.accept(smallest);
             }
         }
-
-        /** Receives the configuration from one server. A failure says nothing: not every server has the extension. */
-        private final class ConfigurationReply implements Reply {
-            private final boolean rest;
-
-            ConfigurationReply(boolean rest) {
-                this.rest = rest;
-            }
-
-            @Override
-            public void message(ReplyMessage message) {
-                try {
-                    if (message instanceof ReplyMessage.Document document) {
-                        read(ByteBufUtil.getBytes(document.content()), rest);
-                    }
-                } finally {
-                    message.release();
-                }
-            }
-
-            @Override
-            public void complete() {
-                ended();
-            }
-
-            @Override
-            public void fail(OipException failure) {
-                ended();
-            }
-        }
     }
 
     /**
@@ -369,27 +347,5 @@ public final class RouteBatching implements RouteService {
      * @param route its key
      * @param memory counts the responses of joined calls
      */
-    record BatchingResources(String route, JoinCodec codec, MemoryBudget memory, BatchingMeters meters) {
-        private static final Logger LOG = LoggerFactory.getLogger(BatchingResources.class);
-
-        /** The response of a joined call could not be divided. */
-        void withoutRows(BatchedModel model, ModelRef ref) {
-            meters.withoutRows();
-            if (model.refuse()) {
-                logRefused(ref, "its outputs do not have a row for each row of its inputs");
-            }
-        }
-
-        /** Logged once for each model. */
-        void logRefused(ModelRef ref, String why) {
-            LOG.atWarn()
-                    .addKeyValue("model", ref.name())
-                    .log(
-                            "model '{}': batching: {}; its requests are not joined until the configuration is applied again;"
-                                    + " remove 'batching' from '{}'",
-                            ref.name(),
-                            why,
-                            route);
-        }
-    }
+    record BatchingResources(String route, JoinCodec codec, MemoryBudget memory, BatchingMeters meters) {}
 }

@@ -33,7 +33,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** HTTP/2 on one connection, with REST and gRPC streams side by side. */
-final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
+final class Http2Ingress implements ConnectionTimer.ProtocolHandler, ConnectionListener {
     /** Initial flow-control window of a stream, in bytes. */
     private static final int STREAM_WINDOW = 1 << 20;
 
@@ -53,6 +53,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
     private final Channel channel;
     private final ListenerContext listener;
     private final ClientConnection client;
+    private final AbusePolicy abuse;
     private final Http2Connection connection;
     private final Http2HeadCache heads;
     /** Requests that have not ended. */
@@ -74,8 +75,8 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
                 IngressSettings.MAX_HEADER_BYTES,
                 IngressSettings.MAX_HEADER_FIELDS,
                 settings.abuse().limits());
-        this.connection =
-                Http2Connection.server(options, IngressStream::new, new AbuseWatch(channel, settings.abuse()));
+        this.abuse = settings.abuse();
+        this.connection = Http2Connection.server(options, IngressStream::new, this);
     }
 
     /** The handler of the connection. */
@@ -160,12 +161,9 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler {
         return head.refusal(stream.headTooLarge());
     }
 
-    /** Forwards abuse events of a connection to the policy's listener. */
-    private record AbuseWatch(Channel channel, AbusePolicy policy) implements ConnectionListener {
-        @Override
-        public void abused(AbuseRule rule, String what) {
-            policy.listener().abused(channel.remoteAddress(), rule, what);
-        }
+    @Override
+    public void abused(AbuseRule rule, String what) {
+        abuse.listener().abused(channel.remoteAddress(), rule, what);
     }
 
     /** One stream: passes its events to an exchange, whose kind depends on the head, and carries the response. */

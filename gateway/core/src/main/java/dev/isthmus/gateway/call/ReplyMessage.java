@@ -2,9 +2,11 @@ package dev.isthmus.gateway.call;
 
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** One message of a reply. */
@@ -38,12 +40,15 @@ public sealed interface ReplyMessage {
      *     has its own
      * @param last whether it is the only response to a request of a stream and is to be marked as its last, as Triton
      *     does
+     * @param sharedOutputs the parameters of the outputs that a request of a stream wants in shared memory, by name
      */
-    record Inference(InferMessage message, @Nullable String id, boolean last) implements ReplyMessage {
+    record Inference(
+            InferMessage message, @Nullable String id, boolean last, Map<String, Map<String, Parameter>> sharedOutputs)
+            implements ReplyMessage {
 
         /** A response with its own id. */
         public Inference(InferMessage message) {
-            this(message, null, false);
+            this(message, null, false, Map.of());
         }
     }
 

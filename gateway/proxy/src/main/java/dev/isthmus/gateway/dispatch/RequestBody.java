@@ -201,6 +201,11 @@ abstract class RequestBody implements InferSource {
     }
 
     @Override
+    public Map<String, Map<String, Parameter>> sharedOutputs() {
+        return form.sharedOutputs();
+    }
+
+    @Override
     public InferMessage copied(ServerFeatures server, ModelRef model) {
         return produce(server, model, null).message();
     }

@@ -311,7 +311,8 @@ final class StreamCallFlow implements RequestSink {
      */
     InferMessage converted(ReplyMessage.Inference response, @Nullable String model) {
         String id = response.id();
-        ResponseForm form = new ResponseForm(Wire.PROTOBUF, id == null, OutputForms.JSON, false, Map.of(), id, model);
+        ResponseForm form = new ResponseForm(
+                Wire.PROTOBUF, id == null, OutputForms.JSON, false, response.sharedOutputs(), id, model);
         InferMessage converted = transcoder.response(call.allocator(), response.message(), form);
         return response.last() ? Transcoder.last(call.allocator(), converted) : converted;
     }

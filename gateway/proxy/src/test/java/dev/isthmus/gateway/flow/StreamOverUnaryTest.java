@@ -6,11 +6,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.settings.DefaultValues;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.HealthConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeRestServer;
+import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.proto.ModelStreamInferResponse;
@@ -121,6 +124,51 @@ class StreamOverUnaryTest {
             assertThat(error.getInferResponse().getId()).isEqualTo("a");
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
             assertThat(Stage.posted(server).head()).startsWith("POST /v2/models/m/infer_stream ");
+        }
+    }
+
+    @Test
+    void rest_outputsInSharedMemory_haveNoData() throws Exception {
+        String shared = "{\"id\":\"a\",\"model_name\":\"m\",\"outputs\":[{\"name\":\"OUTPUT0\","
+                + "\"datatype\":\"INT32\",\"shape\":[1]}]}";
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> {
+                    boolean region = request.body().contains("shared_memory_region");
+                    write(out, ok(region ? shared : Infer.responseJson("m", "b", 2)));
+                    return true;
+                });
+                Stage stage = Stage.of(Stage.upstream(
+                        UpstreamProtocol.REST,
+                        server.endpoint(),
+                        ServerDialect.TRITON,
+                        BinaryTensorData.FALSE,
+                        true))) {
+            GrpcClient client = open(stage);
+            client.send(Infer.request("m", "a", 1).toBuilder()
+                            .addOutputs(ModelInferRequest.InferRequestedOutputTensor.newBuilder()
+                                    .setName("OUTPUT0")
+                                    .putParameters(
+                                            "shared_memory_region",
+                                            InferParameter.newBuilder()
+                                                    .setStringParam("r")
+                                                    .build())
+                                    .putParameters(
+                                            "shared_memory_byte_size",
+                                            InferParameter.newBuilder()
+                                                    .setInt64Param(4)
+                                                    .build()))
+                            .build()
+                            .toByteArray())
+                    .send(Infer.request("m", "b", 2).toByteArray());
+            client.end();
+            ModelStreamInferResponse first = Infer.envelope(client.response());
+            assertThat(first.getErrorMessage()).isEmpty();
+            assertThat(first.getInferResponse().getId()).isEqualTo("a");
+            assertThat(first.getInferResponse().getOutputs(0).getName()).isEqualTo("OUTPUT0");
+            assertThat(first.getInferResponse().getOutputs(0).getParametersMap())
+                    .isEmpty();
+            assertThat(Infer.value(Infer.envelope(client.response()).getInferResponse()))
+                    .isEqualTo(2);
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
         }
     }
 

@@ -3,8 +3,10 @@ package dev.isthmus.gateway.upstream;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
+import java.util.Map;
 
 /**
  * An inference request that can be produced for any server, without copying tensors. Each holder releases it once; used
@@ -39,7 +41,15 @@ public interface InferSource {
      */
     InferMessage encoded(Upstream server, ModelRef model);
 
-    /** The same for a server whose response the client does not get. */
+    /**
+     * The parameters of the outputs that are wanted in shared memory, by name, as far as the server that it was encoded
+     * for last does not say them in its response.
+     */
+    default Map<String, Map<String, Parameter>> sharedOutputs() {
+        return Map.of();
+    }
+
+    /** As {@link #encoded}, for a server whose response the client does not get. */
     InferMessage copied(ServerFeatures server, ModelRef model);
 
     /** One more holder. */

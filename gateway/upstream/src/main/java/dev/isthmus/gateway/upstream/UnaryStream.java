@@ -25,7 +25,12 @@ public final class UnaryStream implements UpstreamStream {
     private static final int MAX_WAITING = 16;
     private static final Map<String, Parameter> FINAL = Map.of(StreamParameters.FINAL, new Parameter.Bool(true));
 
-    private record PendingMessage(Call call, InferenceRequest message, boolean emptyFinal, long bytes) {}
+    private record PendingMessage(
+            Call call,
+            InferenceRequest message,
+            boolean emptyFinal,
+            Map<String, Map<String, Parameter>> sharedOutputs,
+            long bytes) {}
 
     private final Upstream upstream;
     private final Call call;
@@ -51,8 +56,9 @@ public final class UnaryStream implements UpstreamStream {
             message.release();
             return;
         }
+        Map<String, Map<String, Parameter>> sharedOutputs = message.sharedOutputs();
         long bytes = message.bytes();
-        waiting.add(new PendingMessage(request, message, emptyFinal, bytes));
+        waiting.add(new PendingMessage(request, message, emptyFinal, sharedOutputs, bytes));
         waitingBytes += bytes;
         next();
     }
@@ -116,11 +122,13 @@ public final class UnaryStream implements UpstreamStream {
         private final String id;
         private final ModelRef model;
         private final boolean emptyFinal;
+        private final Map<String, Map<String, Parameter>> sharedOutputs;
 
         UnaryReply(PendingMessage request) {
             this.id = request.message().id();
             this.model = request.message().model();
             this.emptyFinal = request.emptyFinal();
+            this.sharedOutputs = request.sharedOutputs();
         }
 
         @Override
@@ -148,7 +156,8 @@ public final class UnaryStream implements UpstreamStream {
             return new ReplyMessage.Inference(
                     response.message(),
                     dialect.acceptsId(id) ? response.id() : id,
-                    marked && upstream.peer().singleResponses());
+                    marked && upstream.peer().singleResponses(),
+                    sharedOutputs);
         }
 
         @Override

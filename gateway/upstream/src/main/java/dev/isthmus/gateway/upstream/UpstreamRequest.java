@@ -5,8 +5,10 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -210,6 +212,12 @@ public sealed interface UpstreamRequest {
                 message = encoded;
             }
             return encoded;
+        }
+
+        /** As {@link InferSource#sharedOutputs()}; none once its message was taken. Encodes it, as {@link #encode()}. */
+        Map<String, Map<String, Parameter>> sharedOutputs() {
+            encode();
+            return source == null ? Map.of() : source.sharedOutputs();
         }
 
         /** The message on the peer's wire, owned by the caller if it sends it; see {@link #encode()}. */

@@ -9,6 +9,9 @@ import dev.isthmus.gateway.ingress.Http1Responses.Persistence;
 import dev.isthmus.gateway.ingress.Http1Responses.ResponseFlush;
 import dev.isthmus.gateway.ingress.RequestHead.Http1Head;
 import dev.isthmus.gateway.ingress.TlsNegotiation.ConnectionFailureLog;
+import dev.isthmus.gateway.net.BodyProgress;
+import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
+import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.net.Turn;
@@ -21,14 +24,23 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * HTTP/1.1 on one connection: one request at a time, in order. Pipelined requests, and requests of a client that does
  * not read its responses, wait in the {@link RequestReader}; meanwhile the socket is not read.
  */
-final class Http1Handler extends ChannelInboundHandlerAdapter {
+final class Http1Handler extends ChannelInboundHandlerAdapter implements ConnectionTimer.ProtocolHandler {
+    /** Time for another request before an idle connection is closed, and between the checks for that. */
+    private static final long IDLE_SECONDS = 1;
+    /** Until the event loop has read the sockets once more. */
+    private static final long READ_MILLIS = 1;
+
     private final ListenerContext listener;
     private final ClientConnection connection;
     private final BodyReadBuffer bodyBuffer;
@@ -45,11 +57,38 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     private long discarded;
 
+    /** Set when the handler is added. */
+    private @Nullable ChannelHandlerContext context;
+
+    private final BodyProgress bodyProgress = new BodyProgress();
+    /** What the connection waited for at the last check of its time, and since when. */
+    private ClientWait awaited = ClientWait.NOTHING;
+
+    private long messages;
+    private long since;
+
+    /** What the connection waits for. */
+    private enum ClientWait {
+        NOTHING,
+        REQUEST,
+        REST_OF_HEAD,
+        BODY
+    }
+
     Http1Handler(Channel channel, ListenerContext listener, ClientConnection connection, BodyReadBuffer bodyBuffer) {
         this.listener = listener;
         this.connection = connection;
         this.bodyBuffer = bodyBuffer;
         this.turn = new Turn(channel.eventLoop(), () -> resume(channel));
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext ctx) {
+        context = ctx;
+    }
+
+    private ChannelHandlerContext context() {
+        return Objects.requireNonNull(context);
     }
 
     /** What was received. */
@@ -123,27 +162,44 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         ctx.channel().config().setAutoRead(!paused && !reader.isPaused());
     }
 
-    /** Whether no request is in flight. */
-    boolean betweenRequests() {
-        return exchange == null;
-    }
-
-    /** Whether more of a request's body is expected now. */
-    boolean awaitsBody() {
-        return exchange != null && !bodyEnded && !exchange.paused();
-    }
-
-    /** Responds to what was received of a request, and closes the connection whether the client reads that or not. */
-    void overloaded(ChannelHandlerContext ctx, OipException why) {
-        if (exchange == null && reader.partial()) {
-            exchange = exchange(ctx, HeaderFields.NONE);
+    @Override
+    public void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
+        ClientWait next = awaited();
+        if (next == ClientWait.BODY) {
+            if (awaited != ClientWait.BODY) {
+                bodyProgress.begin(reader.bytes(), now);
+            }
+        } else if (next != awaited || reader.messages() != messages) {
+            since = now;
         }
-        shutDown(ctx, why);
-        ctx.close();
+        awaited = next;
+        messages = reader.messages();
+        TimeoutRule rule = passed(now, timeouts);
+        if (rule != null) {
+            expired.accept(rule);
+            timedOut(context(), rule);
+        }
+    }
+
+    private ClientWait awaited() {
+        if (exchange == null) {
+            return reader.partial() ? ClientWait.REST_OF_HEAD : ClientWait.REQUEST;
+        }
+        return !bodyEnded && !exchange.paused() ? ClientWait.BODY : ClientWait.NOTHING;
+    }
+
+    private @Nullable TimeoutRule passed(long now, ConnectionTimeouts timeouts) {
+        return switch (awaited) {
+            case NOTHING -> null;
+            case REQUEST -> ConnectionTimeouts.passed(timeouts.idle(), since, now) ? TimeoutRule.IDLE : null;
+            case REST_OF_HEAD ->
+                ConnectionTimeouts.passed(timeouts.requestHeaders(), since, now) ? TimeoutRule.REQUEST_HEADERS : null;
+            case BODY -> bodyProgress.check(reader.bytes(), now, timeouts);
+        };
     }
 
     /** The client timed out: responds to what was received of a request, and closes the connection. */
-    void timedOut(ChannelHandlerContext ctx, TimeoutRule rule) {
+    private void timedOut(ChannelHandlerContext ctx, TimeoutRule rule) {
         keepAlive = false;
         if (exchange == null && rule == TimeoutRule.REQUEST_HEADERS) {
             exchange = exchange(ctx, HeaderFields.NONE);
@@ -156,19 +212,79 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
     }
 
-    /** Fails the request under way, and closes the connection. */
-    void shutDown(ChannelHandlerContext ctx, OipException why) {
+    @Override
+    public long incompleteBytes() {
+        return reader.held();
+    }
+
+    @Override
+    public long rememberedBytes() {
+        return 0;
+    }
+
+    @Override
+    public long progress() {
+        return reader.messages();
+    }
+
+    @Override
+    public boolean serving() {
+        return awaited() == ClientWait.NOTHING;
+    }
+
+    @Override
+    public ConnectionUse use(long now) {
+        boolean idle = exchange == null;
+        // The last check may have been before the last request.
+        boolean measured = idle && awaited == ClientWait.REQUEST && reader.messages() == messages;
+        return new ConnectionUse(
+                "HTTP/1.1", idle ? 0 : 1, measured ? Duration.ofNanos(Math.max(0, now - since)) : Duration.ZERO);
+    }
+
+    /** Responds to what was received of a request, and closes the connection whether the client reads that or not. */
+    @Override
+    public void overloaded(OipException why) {
+        if (exchange == null && reader.partial()) {
+            exchange = exchange(context(), HeaderFields.NONE);
+        }
+        shutDown(why);
+        context().close();
+    }
+
+    @Override
+    public void drain() {
+        context().executor().schedule(() -> closeIdle(false), IDLE_SECONDS, TimeUnit.SECONDS);
+    }
+
+    /**
+     * Closes the connection if it is idle; otherwise a response closes it, or this is tried again. A busy event loop may
+     * not have read a request that is there, so it closes what was idle twice, with a read in between.
+     */
+    private void closeIdle(boolean readAgain) {
+        if (exchange != null || reader.partial() || reader.isPaused()) {
+            if (context().channel().isActive()) {
+                drain();
+            }
+        } else if (readAgain) {
+            close(context());
+        } else {
+            context().executor().schedule(() -> closeIdle(true), READ_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    @Override
+    public void shutDown(OipException why) {
         keepAlive = false;
         if (exchange != null && !exchange.responded()) {
             bodyEnded = true;
             exchange.failCall(why);
         } else {
-            close(ctx);
+            close(context());
         }
     }
 
     /** Closes the connection after what has been written. */
-    void close(ChannelHandlerContext ctx) {
+    private void close(ChannelHandlerContext ctx) {
         if (!closing) {
             closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
         }
@@ -208,7 +324,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             exchange = exchange(ctx, HeaderFields.NONE);
             exchange.reject(failure);
         } else {
-            shutDown(ctx, failure);
+            shutDown(failure);
         }
     }
 

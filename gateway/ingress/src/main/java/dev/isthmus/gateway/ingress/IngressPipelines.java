@@ -1,10 +1,8 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.TlsSession;
-import dev.isthmus.gateway.ingress.ConnectionTimer.Http1Timers;
 import dev.isthmus.gateway.ingress.TlsNegotiation.ProtocolDetector;
 import dev.isthmus.gateway.memory.ReservedBytes;
-import dev.isthmus.gateway.net.ConnectionDescription;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionSide;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.DescribedConnection;
@@ -17,7 +15,6 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelPipeline;
 import java.net.SocketAddress;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** Sets up the pipelines of client connections. */
@@ -72,7 +69,15 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
             channel.pipeline().addLast(tls.handler()).addLast(new TlsNegotiation(tls, connection));
         }
         listener.connections().drain().add(channel);
-        listener.connections().table().add(new DescribedClient(channel, listener.name(), timer, System.nanoTime()));
+        listener.connections()
+                .table()
+                .add(new DescribedConnection(
+                        channel,
+                        ConnectionSide.CLIENT,
+                        listener.name(),
+                        () -> ProxyProtocolHandler.peer(channel),
+                        timer::use,
+                        System.nanoTime()));
         timer.start(channel);
     }
 
@@ -97,27 +102,6 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
             Transport.keepAlive(channel, policy.tcpKeepaliveSeconds());
         }
         return true;
-    }
-
-    /**
-     * A client's connection.
-     *
-     * @param listener the name of the listener, or its address
-     * @param opened on the scale of {@link System#nanoTime()}
-     */
-    private record DescribedClient(Channel channel, String listener, ConnectionTimer timer, long opened)
-            implements DescribedConnection {
-
-        @Override
-        public ConnectionDescription describe() {
-            return ConnectionDescription.of(
-                    channel,
-                    ConnectionSide.CLIENT,
-                    listener.isEmpty() ? String.valueOf(channel.localAddress()) : listener,
-                    ProxyProtocolHandler.peer(channel),
-                    Duration.ofNanos(System.nanoTime() - opened),
-                    timer.use());
-        }
     }
 
     /** A connection whose protocol is not known yet. */
@@ -153,7 +137,7 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
             Http1Handler handler =
                     new Http1Handler(channel, listener, listener.connection(channel, session), bodyBuffer);
             pipeline.addLast(handler);
-            timer.watch(channel, new Http1Timers(handler.reader(), handler, pipeline.context(handler)));
+            timer.watch(channel, handler);
         }
 
         /** Sets up HTTP/2. */

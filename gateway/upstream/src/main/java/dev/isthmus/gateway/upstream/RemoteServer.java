@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.upstream;
 
-import dev.isthmus.gateway.net.ConnectionDescription;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionSide;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.DescribedConnection;
@@ -20,7 +19,6 @@ import io.netty.channel.EventLoop;
 import io.netty.resolver.NoopAddressResolverGroup;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -177,6 +175,19 @@ public abstract class RemoteServer<P extends RemoteServer.ConnectionPool> implem
                     .connect());
         }
 
+        /** Lists a connection that is being opened. */
+        public final void opening(Channel channel, Supplier<ConnectionUse> use) {
+            settings()
+                    .connections()
+                    .add(new DescribedConnection(
+                            channel,
+                            ConnectionSide.SERVER,
+                            settings().name(),
+                            settings().endpoint()::address,
+                            use,
+                            System.nanoTime()));
+        }
+
         final void close() {
             closed = true;
             closeAll();
@@ -212,32 +223,6 @@ public abstract class RemoteServer<P extends RemoteServer.ConnectionPool> implem
 
         public final TimeoutQueue timeouts() {
             return timeouts;
-        }
-    }
-
-    /**
-     * A connection to a server.
-     *
-     * @param use asked for on its event loop
-     * @param opened on the scale of {@link System#nanoTime()}
-     */
-    public record DescribedServer(UpstreamSettings settings, Channel channel, Supplier<ConnectionUse> use, long opened)
-            implements DescribedConnection {
-
-        /** A connection that is being opened. */
-        public DescribedServer(UpstreamSettings settings, Channel channel, Supplier<ConnectionUse> use) {
-            this(settings, channel, use, System.nanoTime());
-        }
-
-        @Override
-        public ConnectionDescription describe() {
-            return ConnectionDescription.of(
-                    channel,
-                    ConnectionSide.SERVER,
-                    settings.name(),
-                    settings.endpoint().address(),
-                    Duration.ofNanos(System.nanoTime() - opened),
-                    use.get());
         }
     }
 }

@@ -43,7 +43,7 @@ public record ConnectionDescription(
             String protocol, int streams, @Nullable Duration idle) {}
 
     /** Describes a channel; to be called on its event loop. */
-    public static ConnectionDescription of(
+    static ConnectionDescription of(
             Channel channel,
             ConnectionSide side,
             String owner,

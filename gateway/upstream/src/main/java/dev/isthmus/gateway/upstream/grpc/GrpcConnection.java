@@ -7,7 +7,6 @@ import dev.isthmus.gateway.http2.Http2Options;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.ConnectionCounts.ServerCloseCause;
-import dev.isthmus.gateway.upstream.RemoteServer.DescribedServer;
 import dev.isthmus.gateway.upstream.grpc.GrpcConnectionPool.ConnectionRules;
 import dev.isthmus.oip.OipException;
 import io.netty.channel.Channel;
@@ -65,7 +64,7 @@ final class GrpcConnection implements ConnectionListener {
 
     void join(ChannelPipeline pipeline) {
         channel = pipeline.channel();
-        pool.settings().connections().add(new DescribedServer(pool.settings(), pipeline.channel(), this::use));
+        pool.opening(pipeline.channel(), this::use);
         pipeline.addLast(new ServerListener()).addLast(http2);
     }
 

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.upstream.RemoteServer.ConnectionPool;
-import dev.isthmus.gateway.upstream.RemoteServer.DescribedServer;
 import dev.isthmus.gateway.upstream.rest.RestRequestSpec.CommonFields;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -119,7 +118,7 @@ final class RestConnectionPool extends ConnectionPool {
             settings().tls().addHttp1(channel, settings().connectTimeout());
         }
         RestConnection added = new RestConnection(this, channel);
-        settings().connections().add(new DescribedServer(settings(), channel, added::use));
+        opening(channel, added::use);
         channel.pipeline().addLast(added);
     }
 

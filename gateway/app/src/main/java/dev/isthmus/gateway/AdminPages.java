@@ -38,7 +38,7 @@ import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.ConfigSource;
 import dev.isthmus.gateway.tls.TlsRegistry;
 import dev.isthmus.gateway.tryit.TryItPages;
-import dev.isthmus.gateway.upstream.InProcessServer;
+import dev.isthmus.gateway.upstream.local.LocalUpstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -367,7 +367,7 @@ final class AdminPages {
         /** @param replaced whether another server must be there for its calls at each upstream that it belongs to */
         private void requireServer(String address, boolean replaced) {
             List<String> upstreams = servers.stream()
-                    .filter(each -> each.label().equals(address) && !(each.server() instanceof InProcessServer))
+                    .filter(each -> each.label().equals(address) && !(each.server() instanceof LocalUpstream))
                     .map(ReplicaStatus::upstream)
                     .toList();
             if (upstreams.isEmpty()) {

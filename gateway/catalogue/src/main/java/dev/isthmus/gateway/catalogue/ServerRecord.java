@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.catalogue;
 
 import dev.isthmus.gateway.fleet.ReplicaStatus;
-import dev.isthmus.gateway.upstream.InProcessServer;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.local.LocalUpstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.ServerMetadata;
 import java.util.List;
@@ -55,7 +55,7 @@ final class ServerRecord {
     }
 
     boolean inProcess() {
-        return member.server() instanceof InProcessServer;
+        return member.server() instanceof LocalUpstream;
     }
 
     /** Whether it was checked and is ready. */

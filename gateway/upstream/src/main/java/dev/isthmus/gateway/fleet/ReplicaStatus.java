@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.upstream.InProcessServer;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.local.LocalUpstream;
 import dev.isthmus.oip.ModelRef;
 import java.util.HashMap;
 import java.util.List;
@@ -45,12 +45,12 @@ public record ReplicaStatus(
     public static List<ReplicaStatus> of(Upstream upstream, Set<ModelRef> checked) {
         return switch (upstream) {
             case Cluster cluster -> cluster.members();
-            case InProcessServer server -> List.of(inProcess(server, checked));
+            case LocalUpstream server -> List.of(inProcess(server, checked));
             default -> List.of(unchecked(upstream));
         };
     }
 
-    private static ReplicaStatus inProcess(InProcessServer server, Set<ModelRef> checked) {
+    private static ReplicaStatus inProcess(LocalUpstream server, Set<ModelRef> checked) {
         Map<ModelRef, Boolean> models = HashMap.newHashMap(checked.size());
         checked.forEach(model -> models.put(model, server.ready(model)));
         String reason = server.obstacle();

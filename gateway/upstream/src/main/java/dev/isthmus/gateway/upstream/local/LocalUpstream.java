@@ -13,7 +13,6 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
-import dev.isthmus.gateway.upstream.InProcessServer;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.local.LocalBackend;
@@ -54,17 +53,27 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
-/** The local backend as an upstream: results arrive on its worker threads and are passed to the call's loop. */
-public final class LocalUpstream implements InProcessServer {
+/**
+ * The local backend as an upstream: results arrive on its worker threads and are passed to the call's loop. Its state can
+ * be read at any time, on any thread, and needs no probes.
+ */
+public final class LocalUpstream implements Upstream {
     public static final String NAME = "local";
+
+    /** Triton's names for them. */
+    private static final List<String> EXTENSIONS = List.of(
+            Extension.REPOSITORY_INDEX.advertisedName(),
+            Extension.MODEL_CONFIG.advertisedName(),
+            Extension.MODEL_STATISTICS.advertisedName(),
+            "binary_tensor_data",
+            "classification");
 
     private static final Duration PAUSE = Duration.ofMillis(100);
     private static final Duration MARGIN = Duration.ofSeconds(10);
 
     private final LocalBackend backend;
     private final Duration timeout;
-    private final LocalManagement management;
-    private final LocalMeters meters;
+    private final ReplaceableMeters meters;
 
     /**
      * @param backend taken: closed with this
@@ -73,8 +82,26 @@ public final class LocalUpstream implements InProcessServer {
     public LocalUpstream(LocalBackend backend, Duration timeout, MeterRegistry registry) {
         this.backend = backend;
         this.timeout = timeout;
-        this.meters = new LocalMeters(registry, backend);
-        this.management = new LocalManagement(backend);
+        this.meters = new ReplaceableMeters(registry);
+        gauge("queue", "Requests queued in the local backend", LocalBackend::queued);
+        gauge(
+                "queue.limit",
+                "How many requests may be queued in the local backend (local.queue_size)",
+                it -> it.settings().queueSize());
+        gauge("threads.busy", "Threads of the local backend that run a model", LocalBackend::busyThreads);
+        gauge(
+                "threads.stuck",
+                "Threads of the local backend whose run did not end although it was terminated",
+                LocalBackend::stuckThreads);
+        gauge(
+                "loads.abandoned",
+                "Loads of local models that did not end although they were terminated; each may use a core",
+                LocalBackend::abandonedLoads);
+        gauge("threads", "Threads of the local backend", it -> it.settings().threads());
+    }
+
+    private void gauge(String name, String what, ToDoubleFunction<LocalBackend> value) {
+        meters.add(Gauge.builder("isthmus.local." + name, backend, value).description(what)::register);
     }
 
     @Override
@@ -84,7 +111,7 @@ public final class LocalUpstream implements InProcessServer {
 
     @Override
     public List<String> extensions() {
-        return LocalManagement.EXTENSIONS;
+        return EXTENSIONS;
     }
 
     @Override
@@ -99,8 +126,7 @@ public final class LocalUpstream implements InProcessServer {
                 return infer(call, infer.model(), (InferMessage.DecodedRequest) infer.message(), reply);
             }
             // In protobuf, except for a model's configuration, which is returned in the client's format.
-            case UpstreamRequest.ManageRequest manage ->
-                management.handle(call, manage.operation(), manage.body(), reply);
+            case UpstreamRequest.ManageRequest manage -> manage(call, manage.operation(), manage.body(), reply);
             case UpstreamRequest.ServerReadyRequest _ ->
                 reply.only(new ReplyMessage.Ready(obstacle().isEmpty()));
             case UpstreamRequest.ServerMetadataRequest _ ->
@@ -157,12 +183,12 @@ public final class LocalUpstream implements InProcessServer {
         }
     }
 
-    @Override
+    /** Why it is not ready, for operators; empty if it is. */
     public String obstacle() {
         return backend.obstacle();
     }
 
-    @Override
+    /** Whether the model is ready; false for an unknown model. */
     public boolean ready(ModelRef model) {
         return backend.ready(model);
     }
@@ -215,187 +241,138 @@ public final class LocalUpstream implements InProcessServer {
         }
     }
 
-    private static final class LocalMeters implements AutoCloseable {
-        private final ReplaceableMeters meters;
-        private final LocalBackend backend;
-
-        LocalMeters(MeterRegistry registry, LocalBackend backend) {
-            this.meters = new ReplaceableMeters(registry);
-            this.backend = backend;
-            gauge("queue", "Requests queued in the local backend", LocalBackend::queued);
-            gauge(
-                    "queue.limit",
-                    "How many requests may be queued in the local backend (local.queue_size)",
-                    it -> it.settings().queueSize());
-            gauge("threads.busy", "Threads of the local backend that run a model", LocalBackend::busyThreads);
-            gauge(
-                    "threads.stuck",
-                    "Threads of the local backend whose run did not end although it was terminated",
-                    LocalBackend::stuckThreads);
-            gauge(
-                    "loads.abandoned",
-                    "Loads of local models that did not end although they were terminated; each may use a core",
-                    LocalBackend::abandonedLoads);
-            gauge("threads", "Threads of the local backend", it -> it.settings().threads());
-        }
-
-        private void gauge(String name, String what, ToDoubleFunction<LocalBackend> value) {
-            meters.add(Gauge.builder("isthmus.local." + name, backend, value).description(what)::register);
-        }
-
-        @Override
-        public void close() {
-            meters.close();
+    /**
+     * The management extensions, in protobuf: index, load, unload, statistics, configuration.
+     *
+     * @param body taken
+     */
+    private void manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+        byte[] content = ByteBufUtil.getBytes(body);
+        body.release();
+        try {
+            manage(call, manage, content, reply);
+        } catch (InvalidProtocolBufferException e) {
+            reply.fail(new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + e.getMessage(), e));
+        } catch (OipException e) {
+            reply.fail(e);
         }
     }
 
-    /** The management extensions of the local backend, in protobuf: index, load, unload, statistics, configuration. */
-    private static final class LocalManagement {
-        /** Triton's names for them. */
-        static final List<String> EXTENSIONS = List.of(
-                Extension.REPOSITORY_INDEX.advertisedName(),
-                Extension.MODEL_CONFIG.advertisedName(),
-                Extension.MODEL_STATISTICS.advertisedName(),
-                "binary_tensor_data",
-                "classification");
-
-        private final LocalBackend backend;
-
-        LocalManagement(LocalBackend backend) {
-            this.backend = backend;
+    private void manage(Call call, Operation.Manage manage, byte[] content, Reply reply)
+            throws InvalidProtocolBufferException {
+        String model = manage.model().name();
+        switch (manage.extension()) {
+            case REPOSITORY_INDEX -> {
+                requireNoRepository(manage.resource());
+                boolean ready = RepositoryIndexRequest.parseFrom(content).getReady();
+                backend.index(new LocalReply<>(call.loop(), reply, models -> index(models, ready)));
+            }
+            case REPOSITORY_LOAD -> {
+                requireNoRepository(manage.resource());
+                requireNoParameters(RepositoryModelLoadRequest.parseFrom(content));
+                backend.load(
+                        model,
+                        new LocalReply<>(call.loop(), reply, done -> RepositoryModelLoadResponse.getDefaultInstance()));
+            }
+            case REPOSITORY_UNLOAD -> {
+                requireNoRepository(manage.resource());
+                backend.unload(
+                        model,
+                        new LocalReply<>(
+                                call.loop(), reply, done -> RepositoryModelUnloadResponse.getDefaultInstance()));
+            }
+            case MODEL_STATISTICS ->
+                reply.only(document(statistics(manage.model()).toByteArray()));
+            case MODEL_CONFIG -> reply.only(document(config(manage)));
+            default ->
+                throw new OipException(
+                        ErrorCode.UNIMPLEMENTED, "the local backend does not serve " + manage.extension());
         }
+    }
 
-        /** @param body taken */
-        void handle(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-            byte[] content = ByteBufUtil.getBytes(body);
-            body.release();
-            try {
-                handle(call, manage, content, reply);
-            } catch (InvalidProtocolBufferException e) {
-                reply.fail(new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + e.getMessage(), e));
-            } catch (OipException e) {
-                reply.fail(e);
+    private static void requireNoRepository(String name) {
+        if (!name.isEmpty()) {
+            throw OipException.invalid("the local backend has one repository, which has no name; got '" + name + "'");
+        }
+    }
+
+    /** Triton accepts configurations and files with the request; here only the repository counts. */
+    private static void requireNoParameters(RepositoryModelLoadRequest request) {
+        if (request.getParametersCount() > 0) {
+            throw OipException.invalid(
+                    "the local backend loads what is in its repository; no parameters are expected, got "
+                            + request.getParametersMap().keySet().stream()
+                                    .sorted()
+                                    .toList());
+        }
+    }
+
+    private static ReplyMessage document(byte[] content) {
+        return new ReplyMessage.Document(Unpooled.wrappedBuffer(content));
+    }
+
+    private static Message index(List<ModelStatus> models, boolean readyOnly) {
+        RepositoryIndexResponse.Builder index = RepositoryIndexResponse.newBuilder();
+        for (ModelStatus model : models) {
+            if (!readyOnly || model.state() == State.READY) {
+                index.addModelsBuilder()
+                        .setName(model.name())
+                        .setVersion(model.version())
+                        .setState(model.state().name())
+                        .setReason(model.reason());
             }
         }
+        return index.build();
+    }
 
-        private void handle(Call call, Operation.Manage manage, byte[] content, Reply reply)
-                throws InvalidProtocolBufferException {
-            String model = manage.model().name();
-            switch (manage.extension()) {
-                case REPOSITORY_INDEX -> {
-                    requireNoRepository(manage.resource());
-                    boolean ready = RepositoryIndexRequest.parseFrom(content).getReady();
-                    backend.index(new LocalReply<>(call.loop(), reply, models -> index(models, ready)));
-                }
-                case REPOSITORY_LOAD -> {
-                    requireNoRepository(manage.resource());
-                    requireNoParameters(RepositoryModelLoadRequest.parseFrom(content));
-                    backend.load(
-                            model,
-                            new LocalReply<>(
-                                    call.loop(), reply, done -> RepositoryModelLoadResponse.getDefaultInstance()));
-                }
-                case REPOSITORY_UNLOAD -> {
-                    requireNoRepository(manage.resource());
-                    backend.unload(
-                            model,
-                            new LocalReply<>(
-                                    call.loop(), reply, done -> RepositoryModelUnloadResponse.getDefaultInstance()));
-                }
-                case MODEL_STATISTICS ->
-                    reply.only(document(statistics(manage.model()).toByteArray()));
-                case MODEL_CONFIG -> reply.only(document(config(manage)));
-                default ->
-                    throw new OipException(
-                            ErrorCode.UNIMPLEMENTED, "the local backend does not serve " + manage.extension());
-            }
+    private Message statistics(ModelRef model) {
+        List<LocalStatistics> statistics = backend.statistics(model);
+        if (statistics.isEmpty() && !model.name().isEmpty()) {
+            throw backend.notServed(model);
+        }
+        ModelStatisticsResponse.Builder response = ModelStatisticsResponse.newBuilder();
+        for (LocalStatistics each : statistics) {
+            response.addModelStats(ModelStatistics.newBuilder()
+                    .setName(each.model().name())
+                    .setVersion(each.model().version())
+                    .setLastInference(each.lastMillis())
+                    .setInferenceCount(each.inferences())
+                    .setExecutionCount(each.executions())
+                    .setInferenceStats(InferStatistics.newBuilder()
+                            .setSuccess(duration(each.success()))
+                            .setFail(duration(each.fail()))
+                            .setQueue(duration(each.queue()))
+                            .setComputeInfer(duration(each.compute()))));
+        }
+        return response.build();
+    }
+
+    private static StatisticDuration duration(LocalStatistics.Duration duration) {
+        return StatisticDuration.newBuilder()
+                .setCount(duration.count())
+                .setNs(duration.nanos())
+                .build();
+    }
+
+    private byte[] config(Operation.Manage manage) {
+        ModelConfig config = backend.config(manage.model()).orElseThrow(() -> backend.notServed(manage.model()));
+        ByteString encoded = config.toByteString();
+        return ModelConfigResponse.newBuilder().setConfig(encoded).build().toByteArray();
+    }
+
+    /** Passes the backend's result to the call's loop, unless the loop has terminated. */
+    private record LocalReply<T>(Executor loop, Reply reply, Function<T, Message> encoder)
+            implements LocalBackend.Outcome<T> {
+
+        @Override
+        public void done(T value) {
+            byte[] content = encoder.apply(value).toByteArray();
+            handOver(loop, () -> reply.only(document(content)));
         }
 
-        private static void requireNoRepository(String name) {
-            if (!name.isEmpty()) {
-                throw OipException.invalid(
-                        "the local backend has one repository, which has no name; got '" + name + "'");
-            }
-        }
-
-        /** Triton accepts configurations and files with the request; here only the repository counts. */
-        private static void requireNoParameters(RepositoryModelLoadRequest request) {
-            if (request.getParametersCount() > 0) {
-                throw OipException.invalid(
-                        "the local backend loads what is in its repository; no parameters are expected, got "
-                                + request.getParametersMap().keySet().stream()
-                                        .sorted()
-                                        .toList());
-            }
-        }
-
-        private static ReplyMessage document(byte[] content) {
-            return new ReplyMessage.Document(Unpooled.wrappedBuffer(content));
-        }
-
-        private static Message index(List<ModelStatus> models, boolean readyOnly) {
-            RepositoryIndexResponse.Builder index = RepositoryIndexResponse.newBuilder();
-            for (ModelStatus model : models) {
-                if (!readyOnly || model.state() == State.READY) {
-                    index.addModelsBuilder()
-                            .setName(model.name())
-                            .setVersion(model.version())
-                            .setState(model.state().name())
-                            .setReason(model.reason());
-                }
-            }
-            return index.build();
-        }
-
-        private Message statistics(ModelRef model) {
-            List<LocalStatistics> statistics = backend.statistics(model);
-            if (statistics.isEmpty() && !model.name().isEmpty()) {
-                throw backend.notServed(model);
-            }
-            ModelStatisticsResponse.Builder response = ModelStatisticsResponse.newBuilder();
-            for (LocalStatistics each : statistics) {
-                response.addModelStats(ModelStatistics.newBuilder()
-                        .setName(each.model().name())
-                        .setVersion(each.model().version())
-                        .setLastInference(each.lastMillis())
-                        .setInferenceCount(each.inferences())
-                        .setExecutionCount(each.executions())
-                        .setInferenceStats(InferStatistics.newBuilder()
-                                .setSuccess(duration(each.success()))
-                                .setFail(duration(each.fail()))
-                                .setQueue(duration(each.queue()))
-                                .setComputeInfer(duration(each.compute()))));
-            }
-            return response.build();
-        }
-
-        private static StatisticDuration duration(LocalStatistics.Duration duration) {
-            return StatisticDuration.newBuilder()
-                    .setCount(duration.count())
-                    .setNs(duration.nanos())
-                    .build();
-        }
-
-        private byte[] config(Operation.Manage manage) {
-            ModelConfig config = backend.config(manage.model()).orElseThrow(() -> backend.notServed(manage.model()));
-            ByteString encoded = config.toByteString();
-            return ModelConfigResponse.newBuilder().setConfig(encoded).build().toByteArray();
-        }
-
-        /** Passes the backend's result to the call's loop, unless the loop has terminated. */
-        private record LocalReply<T>(Executor loop, Reply reply, Function<T, Message> encoder)
-                implements LocalBackend.Outcome<T> {
-
-            @Override
-            public void done(T value) {
-                byte[] content = encoder.apply(value).toByteArray();
-                LocalUpstream.handOver(loop, () -> reply.only(document(content)));
-            }
-
-            @Override
-            public void failed(OipException failure) {
-                LocalUpstream.handOver(loop, () -> reply.fail(failure));
-            }
+        @Override
+        public void failed(OipException failure) {
+            handOver(loop, () -> reply.fail(failure));
         }
     }
 }

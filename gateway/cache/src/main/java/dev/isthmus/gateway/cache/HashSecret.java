@@ -15,21 +15,17 @@ public final class HashSecret {
     private final long[] first = new long[WORDS];
     private final long[] second = new long[WORDS];
 
-    private HashSecret() {}
-
-    /** New ones. */
-    public static HashSecret random() {
-        return of(new SecureRandom());
-    }
-
-    private static HashSecret of(SecureRandom random) {
-        HashSecret secret = new HashSecret();
+    private HashSecret(SecureRandom random) {
         byte[] bytes = new byte[2 * WORDS * Long.BYTES];
         random.nextBytes(bytes);
         LongBuffer words = ByteBuffer.wrap(bytes).asLongBuffer();
-        words.get(secret.first).get(secret.second);
-        random.nextBytes(secret.prefix);
-        return secret;
+        words.get(first).get(second);
+        random.nextBytes(prefix);
+    }
+
+    /** New ones. */
+    public static HashSecret random() {
+        return new HashSecret(new SecureRandom());
     }
 
     /** What the hashed text begins with. */

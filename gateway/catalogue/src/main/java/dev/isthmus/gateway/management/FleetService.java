@@ -62,9 +62,9 @@ public record FleetService(
             case Operation.ReadServerMetadata request ->
                 EmptyBodySink.replying(reply, new ReplyMessage.Server(metadata(call)));
             case Operation.ModelReady request ->
-                EmptyBodySink.of(reply, () -> catalogue.modelReady(call, request.model(), reply));
+                new EmptyBodySink(reply, () -> catalogue.modelReady(call, request.model(), reply));
             case Operation.ReadModelMetadata request ->
-                EmptyBodySink.of(reply, () -> catalogue.modelMetadata(call, request.model(), reply));
+                new EmptyBodySink(reply, () -> catalogue.modelMetadata(call, request.model(), reply));
             case Operation.DescribeApi request -> describe(call, request.model(), reply);
             case Operation.Validate request ->
                 new RequestValidationCall(call, request, locations.of(request.model()), catalogue, limits, reply);
@@ -78,7 +78,7 @@ public record FleetService(
     private RequestSink describe(Call call, @Nullable ModelRef model, Reply reply) {
         return model == null
                 ? EmptyBodySink.replying(reply, descriptions.gateway(call.context(), metadata(call)))
-                : EmptyBodySink.of(
+                : new EmptyBodySink(
                         reply,
                         () -> catalogue.modelMetadata(
                                 call, model, descriptions.describing(call.context(), model, reply)));

@@ -10,33 +10,24 @@ import java.util.function.Supplier;
 
 /** The body of an operation without one: data is discarded, and the end starts the query. */
 public final class EmptyBodySink implements RequestSink {
+    private final Reply reply;
     private final Supplier<Subscription> query;
     private Subscription inFlight = Subscription.NONE;
 
-    /** @param query starts the operation; called once, at the end of the request */
-    public EmptyBodySink(Supplier<Subscription> query) {
-        this.query = query;
-    }
-
     /**
-     * As the constructor, but failures of the query fail the reply.
+     * The body of an operation that starts later.
      *
      * @param reply fails if the query throws
+     * @param query starts the operation; called once, at the end of the request
      */
-    public static RequestSink of(Reply reply, Supplier<Subscription> query) {
-        return new EmptyBodySink(() -> {
-            try {
-                return query.get();
-            } catch (OipException failure) {
-                reply.fail(failure);
-                return Subscription.NONE;
-            }
-        });
+    public EmptyBodySink(Reply reply, Supplier<Subscription> query) {
+        this.reply = reply;
+        this.query = query;
     }
 
     /** Completes the reply at the end of the request. */
     public static RequestSink replying(Reply reply, ReplyMessage message) {
-        return new EmptyBodySink(() -> {
+        return new EmptyBodySink(reply, () -> {
             reply.only(message);
             return Subscription.NONE;
         });
@@ -49,7 +40,11 @@ public final class EmptyBodySink implements RequestSink {
 
     @Override
     public void end() {
-        inFlight = query.get();
+        try {
+            inFlight = query.get();
+        } catch (OipException failure) {
+            reply.fail(failure);
+        }
     }
 
     @Override

@@ -144,7 +144,6 @@ final class JsonBody extends RequestBody {
     }
 
     private ResponseForm form(RestRequest request, ModelRef model, OutputForms outputs, boolean unchanged) {
-        String responseModel = model.name().equals(requested.name()) ? null : requested.name();
         return new ResponseForm(
                 Wire.REST,
                 unchanged,
@@ -152,7 +151,7 @@ final class JsonBody extends RequestBody {
                 false,
                 RequestedOutput.shared(request.request().outputs()),
                 request.request().id(),
-                responseModel);
+                responseModel(model));
     }
 
     @Override

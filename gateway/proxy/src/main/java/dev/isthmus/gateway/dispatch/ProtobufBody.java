@@ -120,9 +120,6 @@ final class ProtobufBody extends RequestBody {
 
     private ResponseForm form(ServerFeatures peer, ModelRef model) {
         boolean unchanged = peer.dialect().acceptsId(outline.id());
-        String responseModel = model.name().equals(outline.model().name())
-                ? null
-                : outline.model().name();
         return new ResponseForm(
                 Wire.PROTOBUF,
                 unchanged,
@@ -130,7 +127,7 @@ final class ProtobufBody extends RequestBody {
                 typed(peer),
                 sharedOutputs(peer, unchanged),
                 outline.id(),
-                responseModel);
+                responseModel(model));
     }
 
     private boolean typed(ServerFeatures peer) {

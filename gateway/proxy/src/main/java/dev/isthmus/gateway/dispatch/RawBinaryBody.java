@@ -127,7 +127,7 @@ final class RawBinaryBody extends RequestBody {
                 false,
                 Map.of(),
                 "",
-                model.name().equals(requested.name()) ? null : requested.name());
+                responseModel(model));
     }
 
     private ModelMetadata.TensorMetadata input() {

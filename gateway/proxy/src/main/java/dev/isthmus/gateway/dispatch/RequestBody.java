@@ -123,6 +123,11 @@ abstract class RequestBody implements InferSource {
         return decoded == null ? receivedId() : decoded.request().id();
     }
 
+    /** The model's name in the response of a target, if the target has another one for it; null for the server's. */
+    final @Nullable String responseModel(ModelRef model) {
+        return model.name().equals(requested.name()) ? null : requested.name();
+    }
+
     /** The form in which the client wants the response of the server that it was produced for last. */
     ResponseForm form() {
         return form;
@@ -188,7 +193,7 @@ abstract class RequestBody implements InferSource {
         if (show != null) {
             show.accept(RequestOutline.of(known.request()));
         }
-        form = known.formOf(model, requested);
+        form = known.form().withModel(responseModel(model));
         return known.request().withModel(model);
     }
 
@@ -217,7 +222,7 @@ abstract class RequestBody implements InferSource {
         if (show != null) {
             show.accept(RequestOutline.of(decoded.request()));
         }
-        return decoded.retained(model, requested).encoded(transcoder, allocator, server);
+        return decoded.retained(model, responseModel(model)).encoded(transcoder, allocator, server);
     }
 
     @Override
@@ -271,21 +276,12 @@ abstract class RequestBody implements InferSource {
         /**
          * The same for another target; shares the tensors' memory.
          *
-         * @param requested the model as the client names it
+         * @param named the model's name in the response; null for the server's
          */
-        DecodedBody retained(ModelRef model, ModelRef requested) {
+        DecodedBody retained(ModelRef model, @Nullable String named) {
             InferRequest own = request().retained().withModel(model);
             return new DecodedBody(
-                    new InferMessage.DecodedRequest(own, message.plainInputs()), formOf(model, requested), base64Texts);
-        }
-
-        /**
-         * The form in which the client wants the response of a target.
-         *
-         * @param requested the model as the client names it
-         */
-        ResponseForm formOf(ModelRef model, ModelRef requested) {
-            return form.withModel(model.name().equals(requested.name()) ? null : requested.name());
+                    new InferMessage.DecodedRequest(own, message.plainInputs()), form.withModel(named), base64Texts);
         }
 
         /** This request (taken) in the form of a server. */

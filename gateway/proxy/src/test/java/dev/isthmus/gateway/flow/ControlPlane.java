@@ -50,7 +50,7 @@ public interface ControlPlane extends AutoCloseable {
             case Operation.Manage manage ->
                 EmptyBodySink.replying(reply, new ReplyMessage.Document(Unpooled.EMPTY_BUFFER));
             default ->
-                EmptyBodySink.of(reply, () -> {
+                new EmptyBodySink(reply, () -> {
                     throw new OipException(ErrorCode.UNIMPLEMENTED, "there is no control plane");
                 });
         };

@@ -3,7 +3,6 @@ package dev.isthmus.gateway.upstream.grpc;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.http2.StreamEnd;
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.upstream.RemoteServer.ConnectionPool;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
@@ -32,9 +31,19 @@ final class GrpcConnectionPool extends ConnectionPool {
     /** Calls that may have a large window from the start, before their clients have read anything. */
     private static final int LARGE_WINDOWS = 2;
 
+    private static final int REMEMBERED = 4;
+    /** Of names and values that clients get of a field block. */
+    private static final int MAX_RETURNED = 16 * 1024;
+
     private final StatusText texts;
     private final ConnectionRules rules;
-    private final ReturnedHeaders returned;
+    /**
+     * Field blocks without anything that clients get, as most are: a connection returns the same object for a repeated
+     * one.
+     */
+    private final @Nullable Http2Headers[] withoutAny = new @Nullable Http2Headers[REMEMBERED];
+
+    private int nextWithoutAny;
     /** Connections that accept streams, or will when others have ended. */
     private final List<GrpcConnection> ready = new ArrayList<>();
     /** Connections that accept no more streams and close when theirs have ended. */
@@ -50,7 +59,6 @@ final class GrpcConnectionPool extends ConnectionPool {
         super(server, loop);
         this.texts = server.texts();
         this.rules = server.rules();
-        this.returned = new ReturnedHeaders(settings().returnedHeaders());
     }
 
     /** Acquires a permit for a large window, if one is free; {@link #largeWindowEnded} releases it. */
@@ -72,9 +80,29 @@ final class GrpcConnectionPool extends ConnectionPool {
     /** Passes what clients get of headers or trailers; if that is too much, nothing, and returns the failure. */
     @Nullable
     OipException pass(Http2Headers metadata, Reply client) {
-        return returned.forward(metadata, client)
-                ? null
-                : failures().tooLarge("more header fields than are passed to clients", null);
+        for (Http2Headers each : withoutAny) {
+            if (each == metadata) {
+                return null;
+            }
+        }
+        Map<String, String> shown = CallMetadata.returned(metadata, settings().returnedHeaders());
+        if (shown.isEmpty()) {
+            withoutAny[nextWithoutAny] = metadata;
+            nextWithoutAny = (nextWithoutAny + 1) % REMEMBERED;
+        } else if (bytes(shown) > MAX_RETURNED) {
+            return failures().tooLarge("more header fields than are passed to clients", null);
+        } else {
+            client.headers(shown);
+        }
+        return null;
+    }
+
+    private static int bytes(Map<String, String> fields) {
+        int bytes = 0;
+        for (Map.Entry<String, String> field : fields.entrySet()) {
+            bytes += field.getKey().length() + field.getValue().length();
+        }
+        return bytes;
     }
 
     /** Opens a stream for the call, or queues it. */
@@ -230,51 +258,6 @@ final class GrpcConnectionPool extends ConnectionPool {
         }
         OipException why = failures().closedInFlight();
         all.forEach(connection -> connection.close(why));
-    }
-
-    /**
-     * Passes the allowed headers and trailers of responses to clients. A connection returns the same object for a repeated
-     * field block, and most blocks have nothing to pass: those are remembered. For one event loop.
-     */
-    static final class ReturnedHeaders {
-        private static final int REMEMBERED = 4;
-        /** Of names and values. */
-        private static final int MAX_BYTES = 16 * 1024;
-
-        private final HeaderAllowList allowed;
-        private final @Nullable Http2Headers[] withoutAny = new @Nullable Http2Headers[REMEMBERED];
-        private int next;
-
-        ReturnedHeaders(HeaderAllowList allowed) {
-            this.allowed = allowed;
-        }
-
-        /** Returns false, and passes nothing, if it is more than clients accept. */
-        boolean forward(Http2Headers metadata, Reply client) {
-            for (Http2Headers each : withoutAny) {
-                if (each == metadata) {
-                    return true;
-                }
-            }
-            Map<String, String> shown = CallMetadata.returned(metadata, allowed);
-            if (shown.isEmpty()) {
-                withoutAny[next] = metadata;
-                next = (next + 1) % REMEMBERED;
-            } else if (bytes(shown) > MAX_BYTES) {
-                return false;
-            } else {
-                client.headers(shown);
-            }
-            return true;
-        }
-
-        private static int bytes(Map<String, String> fields) {
-            int bytes = 0;
-            for (Map.Entry<String, String> field : fields.entrySet()) {
-                bytes += field.getKey().length() + field.getValue().length();
-            }
-            return bytes;
-        }
     }
 
     /**

@@ -19,6 +19,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import io.micrometer.core.instrument.Timer;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.List;
@@ -43,7 +44,7 @@ final class CallQueue {
     private final QueueConfig settings;
     private final CircuitBreakers places;
     private final AttemptResources shared;
-    private final ClusterMetrics.QueueMeters meters;
+    private final Timer waits;
     /** The number of calls that each caller has under way, if it has any. */
     private final ConcurrentHashMap<Object, Integer> underWay = new ConcurrentHashMap<>();
 
@@ -62,7 +63,7 @@ final class CallQueue {
         this.places = places;
         this.shared = shared;
         this.waiting = new FairQueue<>(settings.shares());
-        this.meters = shared.metrics().new QueueMeters(this);
+        this.waits = shared.metrics().queue(this);
         places.whenReleased(this::released);
     }
 
@@ -286,7 +287,7 @@ final class CallQueue {
             giveBack(next, true);
             return null;
         }
-        meters.waited(shared.nanoTime().getAsLong() - next.since);
+        waits.record(shared.nanoTime().getAsLong() - next.since, TimeUnit.NANOSECONDS);
         try {
             return begin(next.call, next.request, next.client, next.caller, first);
         } finally {

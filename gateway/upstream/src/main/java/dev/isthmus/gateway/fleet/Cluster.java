@@ -196,7 +196,7 @@ public final class Cluster implements Upstream {
         TraceSpan span = shared.attempted(call, replica, model);
         TrackedStream tracked =
                 new TrackedStream(shared, replica, span, permit, model, call.affinity() != Call.NO_AFFINITY, reply);
-        tracked.open(replica.server(), span.propagated(call), model);
+        tracked.open(replica.server(), span.propagated(call));
         return tracked;
     }
 
@@ -274,10 +274,9 @@ public final class Cluster implements Upstream {
 
     /** A bidirectional stream to one server; it is never moved to another. */
     static final class TrackedStream implements UpstreamStream {
-        private final AttemptResources shared;
-        private final TraceSpan span;
         private final StreamReply reply;
         private final CircuitBreakers.CallPermit permit;
+        private final ModelRef model;
         private UpstreamStream stream = UpstreamStream.ENDED;
 
         TrackedStream(
@@ -288,14 +287,13 @@ public final class Cluster implements Upstream {
                 ModelRef model,
                 boolean bound,
                 Reply client) {
-            this.shared = shared;
-            this.span = span;
             this.permit = permit;
-            this.reply = new StreamReply(shared, replica, span, model, bound, client);
+            this.model = model;
+            this.reply = new StreamReply(shared, replica, span, bound, client);
         }
 
         /** Opens the stream; the reply may end before this returns. */
-        void open(Upstream server, Call call, ModelRef model) {
+        void open(Upstream server, Call call) {
             try {
                 UpstreamStream opened = server.inferStream(call, model, reply);
                 if (!reply.ended()) {
@@ -320,8 +318,7 @@ public final class Cluster implements Upstream {
         @Override
         public void ended(long nanos, @Nullable OipException failure) {
             CallOutcome outcome = failure == null ? CallOutcome.ANSWERED : CallOutcome.of(failure, false);
-            reply.replica().counts().streamed(outcome, nanos);
-            shared.metrics().attempted(outcome, nanos, span);
+            reply.streamed(outcome, nanos);
         }
 
         @Override
@@ -354,19 +351,8 @@ public final class Cluster implements Upstream {
 
         /** Receives the server's responses. */
         private final class StreamReply extends TrackedReply {
-            private final ReplicaSet replicas;
-            private final ModelRef model;
-
-            StreamReply(
-                    AttemptResources shared,
-                    Replica replica,
-                    TraceSpan span,
-                    ModelRef model,
-                    boolean bound,
-                    Reply client) {
+            StreamReply(AttemptResources shared, Replica replica, TraceSpan span, boolean bound, Reply client) {
                 super(shared, replica, span, client, shared.nanoTime().getAsLong(), bound);
-                this.replicas = shared.replicas();
-                this.model = model;
             }
 
             @Override
@@ -384,7 +370,7 @@ public final class Cluster implements Upstream {
                 responded();
                 permit.responded();
                 if (response instanceof ReplyMessage.StreamError error) {
-                    replicas.answered(replica(), model, error.failure());
+                    answered(model, error.failure());
                 }
                 super.message(response);
             }
@@ -407,7 +393,7 @@ public final class Cluster implements Upstream {
 
             void fail(OipException failure, CallOutcome outcome) {
                 end(outcome, failure);
-                replicas.answered(replica(), model, failure);
+                answered(model, failure);
                 super.fail(failure);
             }
         }

@@ -141,23 +141,16 @@ final class ClusterMetrics implements AutoCloseable {
         return new HedgePolicy(settings, retry.maxBody(), nanoTime, event -> LabelledCounters.increment(events, event));
     }
 
-    /** What becomes of calls that must wait for the cluster. */
-    final class QueueMeters {
-        private final Timer waits = timer(
+    /** Registers the meters of a queue; returns that of how long calls waited. */
+    Timer queue(CallQueue queue) {
+        rejections.putAll(rejections(FailureCause.QUEUE_CALLER_FULL, FailureCause.QUEUE_TOO_LATE));
+        meters.add(Gauge.builder("isthmus.upstream.queue.waiting", queue, CallQueue::size)
+                .description("Calls that wait for the upstream (queue)")
+                .tags(upstream)::register);
+        return timer(
                 "isthmus.upstream.queue.wait",
                 "How long calls waited that were then sent (queue); calls that did not wait do not count",
                 upstream);
-
-        QueueMeters(CallQueue queue) {
-            rejections.putAll(rejections(FailureCause.QUEUE_CALLER_FULL, FailureCause.QUEUE_TOO_LATE));
-            meters.add(Gauge.builder("isthmus.upstream.queue.waiting", queue, CallQueue::size)
-                    .description("Calls that wait for the upstream (queue)")
-                    .tags(upstream)::register);
-        }
-
-        void waited(long nanos) {
-            waits.record(nanos, TimeUnit.NANOSECONDS);
-        }
     }
 
     void breakerChanged(BreakerState state) {

@@ -70,14 +70,8 @@ final class HealthChecker implements AutoCloseable {
         probe.start();
     }
 
-    /** Checks the models of this name on the server now, on the loop. */
-    CompletableFuture<Void> recheck(String model) {
-        return models.recheck(model);
-    }
-
-    /** See {@link ModelHealthChecker#suspect}. */
-    void suspect(String model) {
-        models.suspect(model);
+    ModelHealthChecker models() {
+        return models;
     }
 
     private Call call() {

@@ -307,7 +307,8 @@ public final class ReplicaSet implements AutoCloseable {
      */
     public CompletableFuture<Void> recheck(String model) {
         return CompletableFuture.allOf(checkers(replica -> true)
-                .map(checker -> CompletableFuture.supplyAsync(() -> checker.recheck(model), resources.loop())
+                .map(checker -> CompletableFuture.supplyAsync(
+                                () -> checker.models().recheck(model), resources.loop())
                         .thenCompose(checked -> checked))
                 .toArray(CompletableFuture<?>[]::new));
     }
@@ -362,7 +363,8 @@ public final class ReplicaSet implements AutoCloseable {
     private void suspect(Replica server, String model) {
         try {
             checkers(replica -> replica == server)
-                    .forEach(checker -> resources.loop().execute(() -> checker.suspect(model)));
+                    .forEach(checker ->
+                            resources.loop().execute(() -> checker.models().suspect(model)));
         } catch (RejectedExecutionException closing) {
             LOG.debug("the gateway is shutting down");
         }

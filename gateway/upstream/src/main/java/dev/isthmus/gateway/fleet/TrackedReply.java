@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.fleet.Cluster.AttemptResources;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import org.jspecify.annotations.Nullable;
 
@@ -58,6 +59,17 @@ abstract class TrackedReply extends ForwardingReply {
 
     final Replica replica() {
         return replica;
+    }
+
+    /** A request within it, which is a stream, has ended. */
+    final void streamed(CallOutcome outcome, long took) {
+        replica.counts().streamed(outcome, took);
+        shared.metrics().attempted(outcome, took, span);
+    }
+
+    /** The server has answered a request for this model with a failure. */
+    final void answered(ModelRef model, OipException failure) {
+        shared.replicas().answered(replica, model, failure);
     }
 
     final long startNanos() {

@@ -32,6 +32,8 @@ final class UpstreamCall implements Subscription {
     private static final int IMMEDIATE_RESENDS = 3;
     /** Resends in total, in addition to one for each server. */
     private static final int MAX_RESENDS = 8;
+    /** From this number of lost servers on, the request itself is suspected. */
+    private static final int MAX_LOST = 2;
 
     private static final long SLACK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -42,7 +44,10 @@ final class UpstreamCall implements Subscription {
     private final Reply client;
     private final long start;
     private final List<Replica> tried = new ArrayList<>(2);
-    private @Nullable LostReplicas lost;
+    /** Connections lost while a server processed the request, and servers that timed out then. */
+    private int lostConnections;
+
+    private List<Replica> timedOutReplicas = List.of();
     /** Attempts after failures; they count against {@code retries}. */
     private int retries;
     /** Attempts after a server refused the request unprocessed. */
@@ -237,9 +242,14 @@ final class UpstreamCall implements Subscription {
 
     /** An attempt has failed before any response. */
     void failedBeforeResponse(Attempt attempt, OipException failure, CallOutcome outcome) {
-        shared.replicas().answered(attempt.replica(), request.model(), failure);
-        lost = lost == null ? new LostReplicas() : lost;
-        lost.failed(attempt.replica(), failure);
+        attempt.answered(request.model(), failure);
+        RetryOn kind = RetryPolicy.kind(failure);
+        if (kind == RetryOn.LOST) {
+            lostConnections++;
+        } else if (kind == RetryOn.TIMEOUT) {
+            timedOutReplicas = timedOutReplicas.isEmpty() ? new ArrayList<>(2) : timedOutReplicas;
+            timedOutReplicas.add(attempt.replica());
+        }
         Attempt other = hedged == null ? null : hedged.other(attempt, current, outcome == CallOutcome.ANSWERED);
         current = other == null ? attempt : other;
         if (other != null) {
@@ -303,9 +313,12 @@ final class UpstreamCall implements Subscription {
         return paused < 0 ? 0 : shared.backoff(paused + 1);
     }
 
-    /** Whether the request itself may crash servers. */
+    /** Whether the request itself may crash servers: those that timed out and were found not ready afterwards count. */
     private boolean suspected() {
-        boolean suspected = lost != null && lost.limitReached();
+        long notReady = timedOutReplicas.stream()
+                .filter(server -> server.readiness().server() == ReplicaReadiness.ServerState.NOT_READY)
+                .count();
+        boolean suspected = lostConnections + notReady >= MAX_LOST;
         if (suspected) {
             CallLog.of(LOG.atWarn(), call.context())
                     .addMarker(RepeatingLogEvent.MARKER)
@@ -313,7 +326,7 @@ final class UpstreamCall implements Subscription {
                             "upstream '{}': {} servers were lost while processing a request for model '{}'; it is not"
                                     + " retried; it may crash them: see their logs",
                             shared.failures().upstream(),
-                            LostReplicas.LIMIT,
+                            MAX_LOST,
                             request.model().name());
         }
         return suspected;
@@ -395,39 +408,6 @@ final class UpstreamCall implements Subscription {
     public void onReady() {
         if (!ended && current != null) {
             current.onReplyReady();
-        }
-    }
-
-    /**
-     * The servers lost while they processed one request: their connection ended, or they timed out and were found not ready
-     * afterwards. Used on the event loop of the call.
-     */
-    private static final class LostReplicas {
-        /** From this number on, the request itself is suspected. */
-        static final int LIMIT = 2;
-
-        private int connections;
-        private List<Replica> timedOut = List.of();
-
-        /** Records an attempt that failed before any response. */
-        void failed(Replica server, OipException failure) {
-            RetryOn kind = RetryPolicy.kind(failure);
-            if (kind == RetryOn.LOST) {
-                connections++;
-            } else if (kind == RetryOn.TIMEOUT) {
-                timedOut = timedOut.isEmpty() ? new ArrayList<>(2) : timedOut;
-                timedOut.add(server);
-            }
-        }
-
-        boolean limitReached() {
-            return connections >= LIMIT || (!timedOut.isEmpty() && connections + lostSince() >= LIMIT);
-        }
-
-        private long lostSince() {
-            return timedOut.stream()
-                    .filter(server -> server.readiness().server() == ReplicaReadiness.ServerState.NOT_READY)
-                    .count();
         }
     }
 }

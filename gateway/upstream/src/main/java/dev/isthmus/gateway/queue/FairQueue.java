@@ -309,16 +309,11 @@ public final class FairQueue<T> {
             return members;
         }
 
-        /** Adds one that is not a member. */
-        void join(M member) {
-            schedule(member);
-        }
-
         /** A member has had its turn, and stays. */
         void served(M member) {
             members.remove(member);
             clock = Math.max(clock, member.end);
-            schedule(member);
+            join(member);
         }
 
         /** A member has had its turn, and leaves. */
@@ -335,7 +330,8 @@ public final class FairQueue<T> {
             }
         }
 
-        private void schedule(M member) {
+        /** Adds one that is not a member. */
+        void join(M member) {
             member.end = clock + 1.0 / member.weight();
             member.order = orders++;
             members.add(member);

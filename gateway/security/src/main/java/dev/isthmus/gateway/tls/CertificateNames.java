@@ -3,12 +3,11 @@ package dev.isthmus.gateway.tls;
 import dev.isthmus.gateway.call.ClientCertificate;
 import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 
-/** The names in certificates. */
 final class CertificateNames {
     // Types of GeneralName (RFC 5280, 4.2.1.6).
     private static final int EMAIL = 1;
@@ -33,22 +32,18 @@ final class CertificateNames {
     }
 
     private static List<String> alternatives(X509Certificate certificate, int type) {
-        List<String> names = new ArrayList<>();
-        Collection<List<?>> all;
         try {
-            all = certificate.getSubjectAlternativeNames();
+            Collection<List<?>> all = certificate.getSubjectAlternativeNames();
+            return Stream.ofNullable(all)
+                    .flatMap(Collection::stream)
+                    .filter(each -> Integer.valueOf(type).equals(each.get(0)))
+                    .map(each -> each.get(1))
+                    .filter(String.class::isInstance)
+                    .map(String.class::cast)
+                    .toList();
         } catch (CertificateParsingException e) {
             // A malformed extension names nobody.
-            return names;
+            return List.of();
         }
-        if (all == null) {
-            return names;
-        }
-        for (List<?> each : all) {
-            if (Integer.valueOf(type).equals(each.get(0)) && each.get(1) instanceof String name) {
-                names.add(name);
-            }
-        }
-        return names;
     }
 }

@@ -27,7 +27,7 @@ final class ClientHelloHandler extends SniHandler {
     /** A TLS record with the fatal alert no_application_protocol. */
     private static final byte[] NO_APPLICATION_PROTOCOL = {21, 3, 3, 0, 2, 2, 120};
 
-    private final ServerContexts contexts;
+    private final ContextSet contexts;
     private final List<String> protocols;
     private boolean refused;
 
@@ -37,7 +37,7 @@ final class ClientHelloHandler extends SniHandler {
      * @param contexts taken
      * @param protocols that the listener speaks
      */
-    ClientHelloHandler(ServerContexts contexts, List<String> protocols, long timeoutMillis) {
+    ClientHelloHandler(ContextSet contexts, List<String> protocols, long timeoutMillis) {
         super((Mapping<String, SslContext>) contexts::of, MAX_CLIENT_HELLO, timeoutMillis);
         this.contexts = contexts;
         this.protocols = protocols;

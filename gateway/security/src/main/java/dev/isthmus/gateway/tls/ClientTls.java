@@ -29,6 +29,7 @@ import java.security.cert.CertificateNotYetValidException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
@@ -37,7 +38,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** TLS of the connections to the servers of an upstream. Thread-safe. */
-public final class ClientTls extends TlsContexts<ClientTls.ClientContexts> {
+public final class ClientTls extends TlsContexts {
     private static final Logger LOG = LoggerFactory.getLogger(ClientTls.class);
 
     private final String owner;
@@ -45,10 +46,66 @@ public final class ClientTls extends TlsContexts<ClientTls.ClientContexts> {
     private final TlsMeters.HandshakeMeters meters;
 
     ClientTls(String owner, UpstreamTls settings, TlsRegistry registry) {
-        super(owner, ClientContexts.files(settings), registry, () -> ClientContexts.load(settings));
+        super(owner, files(settings), registry, () -> load(settings));
         this.owner = owner;
         this.settings = settings;
-        this.meters = registry.meters().ofUpstreams();
+        this.meters = registry.meters().upstreams;
+    }
+
+    private static WatchedFiles files(UpstreamTls settings) {
+        return new WatchedFiles(
+                Stream.of(settings.ca(), settings.certificate(), settings.key())
+                        .filter(Objects::nonNull)
+                        .toList(),
+                true);
+    }
+
+    /** @throws TlsFileException if a file cannot be used */
+    private static ContextSet load(UpstreamTls settings) {
+        List<CertificateExpiry> expiries = new ArrayList<>();
+        SslContext http2 = context(settings, ApplicationProtocolNames.HTTP_2, expiries);
+        try {
+            SslContext http1 = context(settings, ApplicationProtocolNames.HTTP_1_1, new ArrayList<>());
+            return new ContextSet(
+                    List.of(http2, http1),
+                    Map.of(ApplicationProtocolNames.HTTP_2, http2, ApplicationProtocolNames.HTTP_1_1, http1),
+                    expiries);
+        } catch (TlsFileException e) {
+            ReferenceCountUtil.release(http2);
+            throw e;
+        }
+    }
+
+    private static SslContext context(UpstreamTls settings, String alpn, List<CertificateExpiry> expiries) {
+        SslContextBuilder builder = SslContextBuilder.forClient().endpointIdentificationAlgorithm("HTTPS");
+        Path ca = settings.ca();
+        if (ca != null) {
+            builder.trustManager(TrustedIssuers.of(ca, null, expiries));
+        }
+        Path certificate = settings.certificate();
+        Path key = settings.key();
+        if (certificate != null && key != null) {
+            KeyedCertificate keyed = TlsFiles.keyed(certificate, key);
+            builder.keyManager(keyed.key(), keyed.chain());
+            expiries.add(CertificateExpiry.of(certificate, keyed.certificate()));
+        }
+        try {
+            SslContext context = TlsParameters.common(builder, TlsVersion.TLS_1_2, List.of(alpn))
+                    .build();
+            if (context.sessionContext() instanceof OpenSslSessionContext sessions) {
+                // Connections to servers live long. A session that arrives while its context is released would
+                // leak.
+                sessions.setSessionCacheEnabled(false);
+            }
+            return context;
+        } catch (SSLException | IllegalArgumentException e) {
+            throw new TlsFileException(file(certificate, ca), "cannot be used: " + e.getMessage(), e);
+        }
+    }
+
+    private static Path file(@Nullable Path certificate, @Nullable Path ca) {
+        Path given = certificate == null ? ca : certificate;
+        return given == null ? Path.of("the trust store of the Java runtime") : given;
     }
 
     /**
@@ -94,10 +151,10 @@ public final class ClientTls extends TlsContexts<ClientTls.ClientContexts> {
         }
 
         private SslHandler handler(ByteBufAllocator allocator, boolean http2) {
-            ClientContexts contexts = tls.acquire();
+            ContextSet contexts = tls.acquire();
             try {
-                SslContext context = http2 ? contexts.http2() : contexts.http1();
-                return context.newHandler(allocator, host, -1);
+                String protocol = http2 ? ApplicationProtocolNames.HTTP_2 : ApplicationProtocolNames.HTTP_1_1;
+                return contexts.of(protocol).newHandler(allocator, host, -1);
             } finally {
                 contexts.release();
             }
@@ -190,82 +247,6 @@ public final class ClientTls extends TlsContexts<ClientTls.ClientContexts> {
 
         private static String text(Throwable cause) {
             return cause.getMessage() == null ? FailureReason.of(cause) : cause.getMessage();
-        }
-    }
-
-    /** The contexts of connections to the servers of an upstream. */
-    static final class ClientContexts extends ContextSet {
-        private final SslContext http2;
-        private final SslContext http1;
-
-        private ClientContexts(SslContext http2, SslContext http1, List<CertificateExpiry> expiries) {
-            super(List.of(http2, http1), expiries);
-            this.http2 = http2;
-            this.http1 = http1;
-        }
-
-        /** The context of connections over HTTP/2, for gRPC. */
-        SslContext http2() {
-            return http2;
-        }
-
-        /** The context of connections over HTTP/1.1, for REST and metrics. */
-        SslContext http1() {
-            return http1;
-        }
-
-        /** The files that the settings name. */
-        static WatchedFiles files(UpstreamTls settings) {
-            return new WatchedFiles(
-                    Stream.of(settings.ca(), settings.certificate(), settings.key())
-                            .filter(Objects::nonNull)
-                            .toList(),
-                    true);
-        }
-
-        /** @throws TlsFileException if a file cannot be used */
-        static ClientContexts load(UpstreamTls settings) {
-            List<CertificateExpiry> expiries = new ArrayList<>();
-            SslContext http2 = context(settings, ApplicationProtocolNames.HTTP_2, expiries);
-            try {
-                SslContext http1 = context(settings, ApplicationProtocolNames.HTTP_1_1, new ArrayList<>());
-                return new ClientContexts(http2, http1, expiries);
-            } catch (TlsFileException e) {
-                ReferenceCountUtil.release(http2);
-                throw e;
-            }
-        }
-
-        private static SslContext context(UpstreamTls settings, String alpn, List<CertificateExpiry> expiries) {
-            SslContextBuilder builder = SslContextBuilder.forClient().endpointIdentificationAlgorithm("HTTPS");
-            Path ca = settings.ca();
-            if (ca != null) {
-                builder.trustManager(TrustedIssuers.of(ca, null, expiries));
-            }
-            Path certificate = settings.certificate();
-            Path key = settings.key();
-            if (certificate != null && key != null) {
-                KeyedCertificate keyed = TlsFiles.keyed(certificate, key);
-                builder.keyManager(keyed.key(), keyed.chain());
-                expiries.add(CertificateExpiry.of(certificate, keyed.certificate()));
-            }
-            try {
-                SslContext context = TlsParameters.common(builder, TlsVersion.TLS_1_2, List.of(alpn))
-                        .build();
-                if (context.sessionContext() instanceof OpenSslSessionContext sessions) {
-                    // Connections to servers live long. A session that arrives while its context is released would
-                    // leak.
-                    sessions.setSessionCacheEnabled(false);
-                }
-                return context;
-            } catch (SSLException | IllegalArgumentException e) {
-                throw new TlsFileException(file(certificate, ca), "cannot be used: " + e.getMessage(), e);
-            }
-        }
-
-        private static Path file(@Nullable Path certificate, @Nullable Path ca) {
-            Path given = certificate == null ? ca : certificate;
-            return given == null ? Path.of("the trust store of the Java runtime") : given;
         }
     }
 }

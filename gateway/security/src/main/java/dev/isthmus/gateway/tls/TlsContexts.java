@@ -12,17 +12,15 @@ import org.slf4j.LoggerFactory;
 /**
  * Contexts made from files, replaced when the files change; open connections keep theirs. {@link #acquire} is for any
  * thread, the rest blocks.
- *
- * @param <C> immutable
  */
-abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
+abstract class TlsContexts implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(TlsContexts.class);
 
     private final String owner;
     private final WatchedFiles files;
     private final TlsRegistry registry;
-    private final Supplier<C> load;
-    private volatile C current;
+    private final Supplier<ContextSet> load;
+    private volatile ContextSet current;
     private volatile boolean closed;
     // Guarded by this.
     private @Nullable ReplaceableMeters gauges;
@@ -34,7 +32,7 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
      * @param load makes contexts of the files as they are now
      * @throws TlsFileException if they cannot be used
      */
-    TlsContexts(String owner, WatchedFiles files, TlsRegistry registry, Supplier<C> load) {
+    TlsContexts(String owner, WatchedFiles files, TlsRegistry registry, Supplier<ContextSet> load) {
         this.owner = owner;
         this.files = files;
         this.registry = registry;
@@ -44,9 +42,9 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
     }
 
     /** The contexts of the files as last read, which the caller releases. */
-    final C acquire() {
+    final ContextSet acquire() {
         while (true) {
-            C now = current;
+            ContextSet now = current;
             try {
                 now.retain();
                 return now;
@@ -56,12 +54,6 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
                 }
             }
         }
-    }
-
-    /** Starts watching. */
-    final void watch() {
-        show();
-        registry.add(this);
     }
 
     /**
@@ -76,7 +68,7 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
     }
 
     private void reload() {
-        C previous = current;
+        ContextSet previous = current;
         try {
             current = load.get();
         } catch (TlsFileException e) {
@@ -93,7 +85,8 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
         show();
     }
 
-    private synchronized void show() {
+    /** Shows when the certificates expire, and warns of those that are not valid. */
+    final synchronized void show() {
         hide();
         gauges = registry.meters().show(current.expiries());
         current.expiries().forEach(each -> each.warn(owner));
@@ -109,7 +102,7 @@ abstract class TlsContexts<C extends ContextSet> implements AutoCloseable {
     /** Stops watching; connections that use the contexts continue. */
     @Override
     public synchronized void close() {
-        registry.remove(this);
+        registry.watched().remove(this);
         if (!closed) {
             closed = true;
             hide();

@@ -10,13 +10,12 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Metrics of TLS. */
 final class TlsMeters {
     private final MeterRegistry registry;
     private final Counter applied;
     private final Counter rejected;
-    private final HandshakeMeters clients;
-    private final HandshakeMeters upstreams;
+    final HandshakeMeters clients;
+    final HandshakeMeters upstreams;
 
     TlsMeters(MeterRegistry registry) {
         this.registry = registry;
@@ -24,14 +23,6 @@ final class TlsMeters {
         rejected = reloads("rejected");
         clients = new HandshakeMeters("client");
         upstreams = new HandshakeMeters("upstream");
-    }
-
-    HandshakeMeters ofClients() {
-        return clients;
-    }
-
-    HandshakeMeters ofUpstreams() {
-        return upstreams;
     }
 
     private Counter reloads(String result) {

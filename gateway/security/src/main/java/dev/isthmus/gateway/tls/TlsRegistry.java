@@ -20,7 +20,7 @@ public final class TlsRegistry {
     private static final long CHECK_MILLIS = 1000;
 
     private final TlsMeters meters;
-    private final Set<TlsContexts<?>> watched = ConcurrentHashMap.newKeySet();
+    private final Set<TlsContexts> watched = ConcurrentHashMap.newKeySet();
 
     public TlsRegistry(MeterRegistry registry) {
         this.meters = new TlsMeters(registry);
@@ -42,9 +42,13 @@ public final class TlsRegistry {
     }
 
     private ServerTls server(String owner, ListenerTls settings, List<String> protocols) {
-        ServerTls tls = new ServerTls(owner, settings, protocols, this);
-        tls.watch();
-        return tls;
+        return shown(new ServerTls(owner, settings, protocols, this));
+    }
+
+    private <T extends TlsContexts> T shown(T contexts) {
+        contexts.show();
+        watched.add(contexts);
+        return contexts;
     }
 
     /**
@@ -54,21 +58,15 @@ public final class TlsRegistry {
      * @throws TlsFileException if they cannot be used
      */
     public ClientTls client(String owner, UpstreamTls settings) {
-        ClientTls tls = new ClientTls(owner, settings, this);
-        tls.watch();
-        return tls;
+        return shown(new ClientTls(owner, settings, this));
     }
 
     TlsMeters meters() {
         return meters;
     }
 
-    void add(TlsContexts<?> contexts) {
-        watched.add(contexts);
-    }
-
-    void remove(TlsContexts<?> contexts) {
-        watched.remove(contexts);
+    Set<TlsContexts> watched() {
+        return watched;
     }
 
     /**

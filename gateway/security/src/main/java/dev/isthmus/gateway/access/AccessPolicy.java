@@ -61,7 +61,6 @@ public final class AccessPolicy {
                 && rules.stream().anyMatch(rule -> !rule.who().listeners().isEmpty());
     }
 
-    /** The policy of a configuration. */
     public static AccessPolicy of(GatewayConfig config) {
         AccessConfig access = config.access();
         Set<String> management = config.listeners().stream()
@@ -229,25 +228,21 @@ public final class AccessPolicy {
         /** The rule with a pattern that allows an operation on a model; null if there is none. */
         @Nullable
         AccessRule search(ModelRef model) {
-            for (PatternGrant each : patterns) {
-                if (each.pattern().matches(model.name()) && coversVersion(each.rule(), model)) {
-                    return each.rule();
-                }
-            }
-            return null;
+            return ofVersion(
+                    patterns.stream()
+                            .filter(each -> each.pattern().matches(model.name()))
+                            .map(PatternGrant::rule)
+                            .toList(),
+                    model);
         }
 
         private static @Nullable AccessRule ofVersion(List<AccessRule> rules, ModelRef model) {
             for (AccessRule rule : rules) {
-                if (coversVersion(rule, model)) {
+                if (rule.versions().isEmpty() || rule.versions().contains(model.version())) {
                     return rule;
                 }
             }
             return null;
-        }
-
-        private static boolean coversVersion(AccessRule rule, ModelRef model) {
-            return rule.versions().isEmpty() || rule.versions().contains(model.version());
         }
     }
 }

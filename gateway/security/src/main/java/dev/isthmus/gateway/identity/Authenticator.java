@@ -105,12 +105,11 @@ public final class Authenticator implements AutoCloseable {
         if (config == null) {
             return null;
         }
-        return previous != null && previous.config().equals(config)
+        return previous != null && previous.config.equals(config)
                 ? previous
                 : new Authenticator(config, metrics, InstantSource.system());
     }
 
-    /** Closes an authenticator unless it is still used. */
     public static void closeUnless(@Nullable Authenticator used, @Nullable Authenticator closed) {
         if (closed != null && closed != used) {
             closed.close();
@@ -145,7 +144,6 @@ public final class Authenticator implements AutoCloseable {
         }
     }
 
-    /** The section that it was made from. */
     public AuthenticationConfig config() {
         return config;
     }

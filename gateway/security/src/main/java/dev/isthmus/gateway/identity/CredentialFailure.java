@@ -46,7 +46,6 @@ enum CredentialFailure implements Labelled {
         static final String INVALID = "the credential is not valid";
     }
 
-    /** The failure of the request. */
     OipException refusal() {
         if (code == ErrorCode.UNAUTHENTICATED) {
             return new OipException(code, text);

@@ -316,8 +316,7 @@ public record RouteFallback(Route route) implements RouteService {
 
         private void failed(OipException failure) {
             if (!settled) {
-                UpstreamStream late = stream;
-                late.cancel();
+                stream.cancel();
                 answers.fail(failure);
             }
         }

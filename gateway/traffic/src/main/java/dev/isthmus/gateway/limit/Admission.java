@@ -55,7 +55,6 @@ public final class Admission implements AutoCloseable {
                 .description("How many calls may be active (limits.max_requests)")::register);
     }
 
-    /** The limits that it was made with. */
     public ConcurrencyLimits limits() {
         return limits;
     }
@@ -141,7 +140,6 @@ public final class Admission implements AutoCloseable {
         meters.close();
     }
 
-    /** The permit of one call. */
     public final class Permit {
         private final String caller;
         private final AtomicBoolean released = new AtomicBoolean();

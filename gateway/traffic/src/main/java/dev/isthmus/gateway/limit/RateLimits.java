@@ -222,7 +222,7 @@ public final class RateLimits implements AutoCloseable {
                     .ticker(nanoTime::getAsLong)
                     // Keeps eviction off the common pool.
                     .executor(Runnable::run)
-                    .build(ValueUsage::new);
+                    .build(this::usage);
             this.refusedRequests = counter("requests");
             this.refusedBodies = counter("bytes");
         }
@@ -245,8 +245,17 @@ public final class RateLimits implements AutoCloseable {
                     ? principal
                     : header == null ? null : headers.apply(header.toLowerCase(Locale.ROOT));
             String key = value == null ? NO_KEY : key(value);
-            ValueUsage usage = usages.get(key);
-            return usage == null ? new ValueUsage(key) : usage;
+            return Objects.requireNonNull(usages.get(key));
+        }
+
+        private ValueUsage usage(String key) {
+            String value = key.isEmpty() ? "" : Digests.hex(Digests.SHA_256, key);
+            Integer bytes = rate.bytesPerSecond();
+            return new ValueUsage(
+                    rate.requestsPerSecond() == 0
+                            ? null
+                            : new CountedUnit("requests", rate.requestsPerSecond(), value, refusedRequests),
+                    bytes == null ? null : new CountedUnit("bytes", bytes, value, refusedBodies));
         }
 
         private static String key(String value) {
@@ -271,33 +280,9 @@ public final class RateLimits implements AutoCloseable {
             meters.close();
         }
 
-        /** The usage of one value of the header. */
-        final class ValueUsage {
-            private final @Nullable CountedUnit requests;
-            private final @Nullable CountedUnit bytes;
-
-            private ValueUsage(String key) {
-                String value = key.isEmpty() ? "" : Digests.hex(Digests.SHA_256, key);
-                Integer bytesPerSecond = rate.bytesPerSecond();
-                this.requests = rate.requestsPerSecond() == 0
-                        ? null
-                        : new CountedUnit("requests", rate.requestsPerSecond(), value, refusedRequests);
-                this.bytes =
-                        bytesPerSecond == null ? null : new CountedUnit("bytes", bytesPerSecond, value, refusedBodies);
-            }
-
-            /** Null if requests are not limited. */
-            @Nullable
-            CountedUnit requests() {
-                return requests;
-            }
-
-            /** Null if bytes are not limited. */
-            @Nullable
-            CountedUnit bytes() {
-                return bytes;
-            }
-        }
+        /** The usage of one value of the header; null for what is not limited. */
+        record ValueUsage(
+                @Nullable CountedUnit requests, @Nullable CountedUnit bytes) {}
 
         /** The requests, or the bytes of bodies, of one value of the header. */
         final class CountedUnit {

@@ -30,7 +30,9 @@ final class Ramp implements AutoCloseable {
     private volatile RampPlan plan;
     private final LongSupplier nanoTime;
     private final InstantSource clock;
-    private final RampMeters meters;
+    private final ReplaceableMeters meters;
+    private final Counter steps;
+    private final Map<GuardBreach.BreachKind, Counter> rollbacks;
     private final RampProgress progress = new RampProgress();
     private volatile StepFigures figures = new StepFigures();
     private RampGuard guard;
@@ -65,7 +67,17 @@ final class Ramp implements AutoCloseable {
         this.nanoTime = nanoTime;
         this.clock = clock;
         this.guard = new RampGuard(plan.config());
-        this.meters = new RampMeters(registry, this);
+        this.meters = new ReplaceableMeters(registry);
+        Tags tags = Tags.of("model", plan.model());
+        this.steps = meters.add(Counter.builder("isthmus.ramp.steps")
+                .description("Steps that the ramp has reached")
+                .tags(tags)::register);
+        this.rollbacks = LabelledCounters.of(
+                GuardBreach.BreachKind.class,
+                kind -> meters.add(Counter.builder("isthmus.ramp.rollbacks")
+                        .description("Rollbacks of the ramp")
+                        .tags(tags.and("reason", kind.label()))::register));
+        show(tags);
         this.progress.since = nanoTime.getAsLong();
         if (saved == null) {
             progress.changed = clock.instant();
@@ -84,6 +96,17 @@ final class Ramp implements AutoCloseable {
                             saved.step() + 1);
         }
         weights.override(plan.arm(), share());
+    }
+
+    private void show(Tags tags) {
+        meters.add(Gauge.builder("isthmus.ramp.share", this, Ramp::share)
+                .description("Current share of the ramp's target, from 0 to 1")
+                .tags(tags.and("arm", plan.arm()))::register);
+        for (RampState state : RampState.values()) {
+            meters.add(Gauge.builder("isthmus.ramp.state", this, it -> it.state() == state ? 1 : 0)
+                    .description("1 for the current state of the ramp")
+                    .tags(tags.and("state", state.label()))::register);
+        }
     }
 
     /** The progress, for {@link RampStateFile}. */
@@ -253,7 +276,7 @@ final class Ramp implements AutoCloseable {
 
     private void enter(int step) {
         if (step > progress.step) {
-            meters.stepped();
+            steps.increment();
         } else if (step < progress.step) {
             guard = new RampGuard(plan.config());
         }
@@ -273,7 +296,7 @@ final class Ramp implements AutoCloseable {
     private void rollBack(GuardBreach breach) {
         transition(RampState.ROLLED_BACK);
         progress.reason = breach.kind().label() + ": " + breach.text();
-        meters.rolledBack(breach.kind());
+        LabelledCounters.increment(rollbacks, breach.kind());
         event(LOG.atWarn())
                 .log(
                         "ramp of model '{}': target '{}' is rolled back; POST /ramps/{}/restart begins again: {}",
@@ -332,45 +355,5 @@ final class Ramp implements AutoCloseable {
     @Override
     public void close() {
         meters.close();
-    }
-
-    static final class RampMeters implements AutoCloseable {
-        private final ReplaceableMeters meters;
-        private final Counter steps;
-        private final Map<GuardBreach.BreachKind, Counter> rollbacks;
-
-        RampMeters(MeterRegistry registry, Ramp ramp) {
-            this.meters = new ReplaceableMeters(registry);
-            Tags tags = Tags.of("model", ramp.plan().model());
-            meters.add(Gauge.builder("isthmus.ramp.share", ramp, Ramp::share)
-                    .description("Current share of the ramp's target, from 0 to 1")
-                    .tags(tags.and("arm", ramp.plan().arm()))::register);
-            for (RampState state : RampState.values()) {
-                meters.add(Gauge.builder("isthmus.ramp.state", ramp, it -> it.state() == state ? 1 : 0)
-                        .description("1 for the current state of the ramp")
-                        .tags(tags.and("state", state.label()))::register);
-            }
-            steps = meters.add(Counter.builder("isthmus.ramp.steps")
-                    .description("Steps that the ramp has reached")
-                    .tags(tags)::register);
-            rollbacks = LabelledCounters.of(
-                    GuardBreach.BreachKind.class,
-                    kind -> meters.add(Counter.builder("isthmus.ramp.rollbacks")
-                            .description("Rollbacks of the ramp")
-                            .tags(tags.and("reason", kind.label()))::register));
-        }
-
-        void stepped() {
-            steps.increment();
-        }
-
-        void rolledBack(GuardBreach.BreachKind kind) {
-            LabelledCounters.increment(rollbacks, kind);
-        }
-
-        @Override
-        public void close() {
-            meters.close();
-        }
     }
 }

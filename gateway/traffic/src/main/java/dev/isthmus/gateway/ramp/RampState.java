@@ -2,7 +2,6 @@ package dev.isthmus.gateway.ramp;
 
 import dev.isthmus.gateway.net.Labelled;
 
-/** The state of a ramp. */
 public enum RampState implements Labelled {
     /** It advances through its steps. */
     RUNNING,

@@ -77,7 +77,7 @@ public final class Ramps implements AutoCloseable {
                 : List.of(
                         ticks,
                         scheduler.scheduleWithFixedDelay(
-                                this::mergeAll, EXCHANGE_MILLIS, EXCHANGE_MILLIS, TimeUnit.MILLISECONDS));
+                                () -> each(this::merge), EXCHANGE_MILLIS, EXCHANGE_MILLIS, TimeUnit.MILLISECONDS));
     }
 
     /** Whether a failure counts against a target: those caused by the server, not by the client. */
@@ -183,17 +183,15 @@ public final class Ramps implements AutoCloseable {
     void tick() {
         each(ramp -> {
             SavedRamp next = ramp.check();
-            if (next != null) {
-                advance(ramp, next);
-            } else {
+            if (next == null) {
                 merge(ramp);
+            } else if (shared == null) {
+                ramp.next();
+            } else {
+                // It stays at its step if the other gateways cannot be reached.
+                exchange(ramp, SharedRamps.RampCommand.ADVANCE, next);
             }
         });
-    }
-
-    /** Takes over what other gateways have changed. */
-    private void mergeAll() {
-        each(this::merge);
     }
 
     private void each(Consumer<Ramp> step) {
@@ -290,15 +288,6 @@ public final class Ramps implements AutoCloseable {
     /** Takes over the common state, and adds a rollback to it. Returns false if it cannot be reached. */
     private boolean merge(Ramp ramp) {
         return exchange(ramp, SharedRamps.RampCommand.MERGE, ramp.saved());
-    }
-
-    /** Advances a ramp, together with the others. It stays at its step if they cannot be reached. */
-    private void advance(Ramp ramp, SavedRamp next) {
-        if (shared == null) {
-            ramp.next();
-        } else {
-            exchange(ramp, SharedRamps.RampCommand.ADVANCE, next);
-        }
     }
 
     /**

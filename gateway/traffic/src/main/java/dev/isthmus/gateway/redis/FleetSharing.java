@@ -116,7 +116,6 @@ public final class FleetSharing implements AutoCloseable {
         return ramps;
     }
 
-    /** The counters of rate limits. */
     public RateCounters counters() {
         return counters;
     }
@@ -179,16 +178,8 @@ public final class FleetSharing implements AutoCloseable {
     }
 
     /** States of ramps in Redis: one hash for each model and configuration of its ramp. */
-    static final class RedisRamps implements SharedRamps {
+    record RedisRamps(RedisConnection connection, String prefix) implements SharedRamps {
         private static final int DIGITS = 16;
-
-        private final RedisConnection connection;
-        private final String prefix;
-
-        RedisRamps(RedisConnection connection, String prefix) {
-            this.connection = connection;
-            this.prefix = prefix;
-        }
 
         @Override
         public SavedRamp exchange(String model, SavedRamp mine, RampCommand command, SavedRamp wanted)
@@ -228,16 +219,8 @@ public final class FleetSharing implements AutoCloseable {
     }
 
     /** Buckets in Redis: for each, the time at which it will be full, by the server's clock. */
-    static final class RedisTokens implements TokenStore {
+    record RedisTokens(RedisConnection connection, String prefix) implements TokenStore {
         private static final double MICROS_PER_SECOND = TimeUnit.SECONDS.toMicros(1);
-
-        private final RedisConnection connection;
-        private final String prefix;
-
-        RedisTokens(RedisConnection connection, String prefix) {
-            this.connection = connection;
-            this.prefix = prefix;
-        }
 
         @Override
         public boolean answers() {

@@ -93,7 +93,7 @@ final class RedisConnection implements AutoCloseable {
         timer.setRemoveOnCancelPolicy(true);
         availability = new ServerAvailability(config.recovery(), System::nanoTime);
         servers = new RedisServers(config, what -> noAnswer(new IOException("it sends " + what)));
-        meters.show(this);
+        meters.show(availability);
     }
 
     /** Connects, and keeps the connection from here on. Blocks for a second at most. */
@@ -185,11 +185,6 @@ final class RedisConnection implements AutoCloseable {
         return availability.answers();
     }
 
-    /** Whether the servers answer again, but not for long enough to be used. */
-    boolean recovering() {
-        return availability.recovering();
-    }
-
     private synchronized void answer() {
         if (availability.inTime()) {
             LOG.atInfo()
@@ -202,7 +197,7 @@ final class RedisConnection implements AutoCloseable {
         Throwable failure = cause(thrown);
         boolean lost = failure instanceof TimeoutException ? availability.late() : availability.failed();
         if (lost) {
-            meters.lost();
+            meters.lost.increment();
         } else if (reported || availability.answers()) {
             return;
         }
@@ -240,7 +235,7 @@ final class RedisConnection implements AutoCloseable {
                         late)
                 .whenComplete((answer, failure) -> {
                     if (failure == null) {
-                        meters.answered();
+                        meters.answered.increment();
                         answer();
                     } else {
                         failed(cause(failure));
@@ -272,13 +267,9 @@ final class RedisConnection implements AutoCloseable {
             RedisClusterAsyncCommands<String, String> commands, RedisScript script, String key, String... arguments) {
         String[] keys = {key};
         return commands.<List<Object>>evalsha(script.digest(), ScriptOutputType.MULTI, keys, arguments)
-                .exceptionallyCompose(failure -> isUnknownScript(failure)
+                .exceptionallyCompose(failure -> cause(failure) instanceof RedisNoScriptException
                         ? commands.eval(script.text(), ScriptOutputType.MULTI, keys, arguments)
                         : CompletableFuture.failedFuture(failure));
-    }
-
-    private static boolean isUnknownScript(Throwable failure) {
-        return cause(failure) instanceof RedisNoScriptException;
     }
 
     /** The stage's result, or a failure at the time limit. */
@@ -356,26 +347,17 @@ final class RedisConnection implements AutoCloseable {
                     .tag("outcome", outcome)::register);
         }
 
-        void show(RedisConnection connection) {
+        void show(ServerAvailability servers) {
             meters.add(
-                    Gauge.builder("isthmus.shared.up", connection, it -> it.answers() ? 1 : 0)
+                    Gauge.builder("isthmus.shared.up", servers, it -> it.answers() ? 1 : 0)
                                     .description(
                                             "1 if the Redis server answers; 0 if limits are counted as shared.on_failure says")
                             ::register);
             meters.add(
-                    Gauge.builder("isthmus.shared.recovering", connection, it -> it.recovering() ? 1 : 0)
+                    Gauge.builder("isthmus.shared.recovering", servers, it -> it.recovering() ? 1 : 0)
                                     .description(
                                             "1 if the Redis server answers again, but not yet for as long as shared.recovery says")
                             ::register);
-        }
-
-        /** The server is not used any more. */
-        void lost() {
-            lost.increment();
-        }
-
-        void answered() {
-            answered.increment();
         }
 
         void failed(boolean timeout) {

@@ -202,22 +202,20 @@ final class SharedCounter implements RateCounter {
 
     private void returnUnused() {
         long unused = 0;
+        boolean again;
         synchronized (this) {
-            watched = tokens > 0 && nanoTime.getAsLong() - demand.last < IDLE_NANOS;
-            if (!watched) {
+            again = tokens > 0 && nanoTime.getAsLong() - demand.last < IDLE_NANOS;
+            watched = again;
+            if (!again) {
                 unused = tokens;
                 tokens = 0;
             }
         }
-        if (unused > 0) {
-            store.giveBack(bucket, unused);
-        } else if (watched()) {
+        if (again) {
             store.later(this::returnUnused, IDLE_NANOS);
+        } else if (unused > 0) {
+            store.giveBack(bucket, unused);
         }
-    }
-
-    private synchronized boolean watched() {
-        return watched;
     }
 
     /** The decision without the store. */

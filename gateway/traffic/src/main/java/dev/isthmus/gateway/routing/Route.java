@@ -90,7 +90,6 @@ public final class Route {
         return config;
     }
 
-    /** The targets and their weights. */
     public WeightedTargets split() {
         return split;
     }
@@ -165,9 +164,7 @@ public final class Route {
     }
 
     public List<Upstream> shadowUpstreams() {
-        return shadows.isEmpty()
-                ? List.of()
-                : shadows.stream().map(WeightedTarget::upstream).toList();
+        return shadows.stream().map(WeightedTarget::upstream).toList();
     }
 
     /** The shadow targets, in configuration order. */

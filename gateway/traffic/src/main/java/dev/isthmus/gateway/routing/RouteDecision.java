@@ -24,7 +24,6 @@ public record RouteDecision(
         List<Target> shadows,
         @Nullable Target fallback) {
 
-    /** The result of evaluating a rule. */
     public enum RuleResult {
         NO_MATCH,
         /** It matches, but its target serves another version than the requested one. */

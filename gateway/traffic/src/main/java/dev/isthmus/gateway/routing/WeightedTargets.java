@@ -139,7 +139,6 @@ public final class WeightedTargets {
         return null;
     }
 
-    /** The target with this destination. */
     @Nullable
     WeightedTarget at(WeightedTarget.Destination destination) {
         for (WeightedTarget arm : arms) {

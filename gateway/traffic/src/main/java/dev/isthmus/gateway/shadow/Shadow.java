@@ -26,7 +26,6 @@ record Shadow(
         return new Shadow(name, config, transcoder, runtime, runtime.figures(name), tolerance, new AtomicInteger());
     }
 
-    /** Whether this call is sampled. */
     boolean sampled() {
         return config.sample() >= 1 || runtime.random().nextDouble() < config.sample();
     }

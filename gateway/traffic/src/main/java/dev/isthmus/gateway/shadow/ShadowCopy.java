@@ -6,7 +6,6 @@ import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.TraceSpan;
-import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.shadow.ShadowRuntime.ResponsePair;
@@ -178,18 +177,13 @@ final class ShadowCopy implements Reply {
 
     /** Reserves memory to keep a response; otherwise the comparison is left out. */
     private boolean keep(InferMessage response) {
-        long size = response.bytes();
-        if (size > shadow.runtime().limits().responseBytes()) {
-            responses.wanted = false;
-            shadow.figures().count(ComparisonResult.LEFT_OUT);
-            return false;
+        boolean fits = response.bytes() <= shadow.runtime().limits().responseBytes();
+        if (fits && hold(response.bytes())) {
+            return true;
         }
-        if (!hold(size)) {
-            responses.wanted = false;
-            shadow.figures().count(ComparisonResult.DROPPED);
-            return false;
-        }
-        return true;
+        responses.wanted = false;
+        shadow.figures().count(fits ? ComparisonResult.DROPPED : ComparisonResult.LEFT_OUT);
+        return false;
     }
 
     private boolean hold(long bytes) {
@@ -207,22 +201,13 @@ final class ShadowCopy implements Reply {
         if (!responses.wanted || shadowResponse == null) {
             close();
         } else if (primary != null) {
-            long bytes = held;
-            ReservedBytes memory = shadow.runtime().held();
+            ResponsePair pair = new ResponsePair(
+                    shadow, call.context().requestId(), call.allocator(), primary, shadowResponse, held);
             responses.primary = null;
             responses.shadowResponse = null;
             held = 0;
             close();
-            shadow.runtime()
-                    .compare(new ResponsePair(
-                            shadow.figures(),
-                            call.context().requestId(),
-                            shadow.transcoder(),
-                            shadow.tolerance(),
-                            call.allocator(),
-                            primary,
-                            shadowResponse,
-                            () -> memory.release(bytes)));
+            shadow.runtime().compare(pair);
         }
     }
 

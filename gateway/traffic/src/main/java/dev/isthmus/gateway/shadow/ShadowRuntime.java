@@ -9,8 +9,6 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
-import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.compare.FloatTolerance;
 import dev.isthmus.transcoder.compare.TensorComparison;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
@@ -104,12 +102,14 @@ public final class ShadowRuntime implements AutoCloseable {
     /** The statistics of a shadow; {@link #forget} must follow. */
     ShadowFigures figures(ShadowName name) {
         synchronized (figures) {
-            SharedFigures shared = figures.get(name);
-            ShadowFigures statistics = shared == null
-                    ? new ShadowFigures(name, new ReplaceableMeters(registry), nanoTime, listener)
-                    : shared.figures();
-            figures.put(name, new SharedFigures(statistics, shared == null ? 1 : shared.uses() + 1));
-            return statistics;
+            return figures.compute(
+                            name,
+                            (key, shared) -> shared == null
+                                    ? new SharedFigures(
+                                            new ShadowFigures(key, new ReplaceableMeters(registry), nanoTime, listener),
+                                            1)
+                                    : new SharedFigures(shared.figures(), shared.uses() + 1))
+                    .figures();
         }
     }
 
@@ -159,35 +159,34 @@ public final class ShadowRuntime implements AutoCloseable {
      * exactly one of {@link #run()} and {@link #drop()} is called.
      *
      * @param requestId of the call
-     * @param release releases the memory reservation for both
+     * @param held bytes that are reserved for both
      */
     record ResponsePair(
-            ShadowFigures figures,
+            Shadow shadow,
             String requestId,
-            Transcoder transcoder,
-            FloatTolerance tolerance,
             ByteBufAllocator allocator,
             InferMessage primary,
-            InferMessage shadow,
-            Runnable release)
+            InferMessage copied,
+            long held)
             implements Runnable {
         private static final Logger LOG = LoggerFactory.getLogger(ResponsePair.class);
 
         @Override
         public void run() {
             try {
-                compare(decoded(primary), decoded(shadow));
+                compare(decoded(primary), decoded(copied));
             } catch (RuntimeException fault) {
                 LOG.atError()
                         .addMarker(RepeatingLogEvent.MARKER)
                         .setCause(fault)
                         .log("internal error in a comparison with a shadow's response; please report it");
             } finally {
-                release.run();
+                shadow.runtime().held().release(held);
             }
         }
 
         private void compare(@Nullable InferResponse first, @Nullable InferResponse second) {
+            ShadowFigures figures = shadow.figures();
             try {
                 if (first == null) {
                     figures.count(ComparisonResult.LEFT_OUT);
@@ -197,7 +196,7 @@ public final class ShadowRuntime implements AutoCloseable {
                     figures.compared(
                             requestId,
                             TensorComparison.of(first, second),
-                            output -> tolerance.accepts(output, first, second));
+                            output -> shadow.tolerance().accepts(output, first, second));
                 }
             } finally {
                 if (first != null) {
@@ -212,7 +211,7 @@ public final class ShadowRuntime implements AutoCloseable {
         /** The decoded response; null if it cannot be decoded. The message is taken. */
         private @Nullable InferResponse decoded(InferMessage message) {
             try {
-                InferMessage decoded = transcoder.response(allocator, message, ResponseForm.DECODED);
+                InferMessage decoded = shadow.transcoder().response(allocator, message, ResponseForm.DECODED);
                 return ((InferMessage.Response) decoded).response();
             } catch (OipException unreadable) {
                 return null;
@@ -227,10 +226,10 @@ public final class ShadowRuntime implements AutoCloseable {
 
         /** Releases everything without comparing. */
         void drop() {
-            figures.count(ComparisonResult.DROPPED);
+            shadow.figures().count(ComparisonResult.DROPPED);
             primary.release();
-            shadow.release();
-            release.run();
+            copied.release();
+            shadow.runtime().held().release(held);
         }
     }
 }

@@ -319,7 +319,6 @@ public final class Shadows implements RouteService {
             this.source = source;
         }
 
-        /** Sends the copies. */
         void send() {
             if (source != null) {
                 copies.forEach(copy -> copy.send(source));

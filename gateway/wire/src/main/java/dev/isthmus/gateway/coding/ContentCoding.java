@@ -64,7 +64,6 @@ public enum ContentCoding {
         return out;
     }
 
-    /** A decoder for one body. */
     public ContentInflater decoder(ByteBufAllocator allocator, InflationLimits limits) {
         return new ContentInflater(this == GZIP, allocator, limits);
     }

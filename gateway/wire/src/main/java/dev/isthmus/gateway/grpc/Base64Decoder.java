@@ -21,7 +21,6 @@ public final class Base64Decoder {
     /** The characters of the incomplete group. */
     private byte[] begun = {};
 
-    /** A decoder of one text. */
     public Base64Decoder(ByteBufAllocator allocator) {
         this.allocator = allocator;
     }
@@ -66,7 +65,6 @@ public final class Base64Decoder {
         }
     }
 
-    /** Whether a group is incomplete. */
     public boolean partial() {
         return begun.length > 0;
     }

@@ -42,8 +42,6 @@ public final class GrpcDeframer {
     private long announced;
 
     /**
-     * A deframer for one stream.
-     *
      * @param maxMessageBytes limit of a message, before and after decompression
      * @param coding from the header grpc-encoding; null for identity
      */
@@ -52,8 +50,6 @@ public final class GrpcDeframer {
     }
 
     /**
-     * A deframer for one stream.
-     *
      * @param limits of a message, before and after decompression
      * @param coding from the header grpc-encoding; null for identity
      */
@@ -63,11 +59,7 @@ public final class GrpcDeframer {
         this.limits = limits;
     }
 
-    /**
-     * Adds the next part of the data.
-     *
-     * @param data taken
-     */
+    /** @param data taken */
     public void add(ByteBuf data) {
         if (!data.isReadable()) {
             // Some clients end a stream with empty DATA.
@@ -131,22 +123,23 @@ public final class GrpcDeframer {
 
     /** Whether received bytes of a compressed message are still to be inflated. */
     public boolean unfinished() {
-        return inflated != null && !inflated.inflatedAll();
+        return inflated != null && !inflated.decoder.done();
     }
 
     /** Inflated bytes of the message that is being inflated; 0 if there is none. */
     public int inflatedBytes() {
-        return inflated == null ? 0 : inflated.inflatedBytes();
+        return inflated == null ? 0 : inflated.out.readableBytes();
     }
 
     private @Nullable ByteBuf inflate(InflatedMessage message, BooleanSupplier more) {
         ByteBuf in = held();
-        int own = in == null ? 0 : message.of(in.readableBytes());
+        int own = in == null ? 0 : (int) Math.min(in.readableBytes(), message.missing);
         if (in != null && own > 0) {
-            message.add(take(in, own));
+            message.missing -= own;
+            message.decoder.add(take(in, own));
         }
-        message.inflate(more);
-        if (!message.complete()) {
+        message.decoder.decode(more, part -> SmallParts.append(message.out, part));
+        if (message.missing > 0 || !message.decoder.done()) {
             return null;
         }
         ByteBuf whole = message.take();
@@ -283,7 +276,6 @@ public final class GrpcDeframer {
         }
     }
 
-    /** A compressed message, inflated as it arrives. */
     private static final class InflatedMessage {
         private final ContentInflater decoder;
         private final CompositeByteBuf out;
@@ -295,44 +287,6 @@ public final class GrpcDeframer {
             this.decoder = decoder;
             this.out = allocator.compositeBuffer(Integer.MAX_VALUE);
             this.missing = length;
-        }
-
-        /** How many of the next bytes belong to it. */
-        int of(int bytes) {
-            return (int) Math.min(bytes, missing);
-        }
-
-        /**
-         * Adds the next part.
-         *
-         * @param part taken
-         */
-        void add(ByteBuf part) {
-            missing -= part.readableBytes();
-            decoder.add(part);
-        }
-
-        /**
-         * Inflates the parts that were added.
-         *
-         * @param more as in {@link ContentInflater#decode}
-         * @throws dev.isthmus.oip.OipException as {@link ContentInflater#decode}
-         */
-        void inflate(BooleanSupplier more) {
-            decoder.decode(more, inflated -> SmallParts.append(out, inflated));
-        }
-
-        int inflatedBytes() {
-            return out.readableBytes();
-        }
-
-        /** Whether all received bytes were inflated. */
-        boolean inflatedAll() {
-            return decoder.done();
-        }
-
-        boolean complete() {
-            return missing == 0 && inflatedAll();
         }
 
         /** Memory held, in bytes. */

@@ -14,7 +14,6 @@ public final class GrpcNames {
     public static final AsciiString ENCODING = AsciiString.cached("grpc-encoding");
     public static final AsciiString ACCEPT_ENCODING = AsciiString.cached("grpc-accept-encoding");
 
-    /** Suffix of the names of binary fields. */
     public static final String BINARY_SUFFIX = "-bin";
 
     private GrpcNames() {}

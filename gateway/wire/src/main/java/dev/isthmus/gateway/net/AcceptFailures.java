@@ -17,8 +17,7 @@ public class AcceptFailures extends ChannelInboundHandlerAdapter {
 
     @Override
     public final void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        LOG.atWarn()
-                .addMarker(RepeatingLogEvent.MARKER)
+        RepeatingLogEvent.warn(LOG)
                 .addKeyValue("listener", ctx.channel().localAddress())
                 .log(
                         "no connection can be accepted at {}, which is tried again in a second: {}; if files are missing,"

@@ -10,7 +10,6 @@ public final class BodyProgress {
     private long windowStart;
     private long windowBytes;
 
-    /** Starts the timeouts of a body. */
     public void begin(long received, long now) {
         bytes = received;
         progressAt = now;

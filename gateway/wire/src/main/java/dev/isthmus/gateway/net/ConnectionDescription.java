@@ -32,13 +32,11 @@ public record ConnectionDescription(
         int streams,
         long bytesWaiting) {
 
-    /** Who made a connection. */
     public enum ConnectionSide {
         CLIENT,
         SERVER
     }
 
-    /** How a connection is used. */
     public record ConnectionUse(
             String protocol, int streams, @Nullable Duration idle) {}
 

@@ -40,12 +40,10 @@ public final class ConnectionDrain {
         return step;
     }
 
-    /** Whether connections are to end. */
     public boolean draining() {
         return step != DrainStep.SERVING;
     }
 
-    /** The number of open connections. */
     public int open() {
         return channels.size();
     }

@@ -5,13 +5,10 @@ public interface ConnectionEvents {
     /** Ignores all events. */
     ConnectionEvents NONE = new ConnectionEvents() {};
 
-    /** A connection was accepted. */
     default void opened() {}
 
-    /** An accepted connection was closed. */
     default void closed(CloseCause cause) {}
 
-    /** A connection, or a request on it, timed out. */
     default void timedOut(TimeoutRule rule) {}
 
     /** A connection was closed because a limit of all connections was exceeded. */

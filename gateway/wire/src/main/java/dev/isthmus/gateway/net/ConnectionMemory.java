@@ -63,11 +63,7 @@ public final class ConnectionMemory {
         return limit;
     }
 
-    /**
-     * The share of a new connection.
-     *
-     * @param end ends the connection; called on its event loop
-     */
+    /** @param end ends the connection; called on its event loop */
     public ConnectionShare share(EventLoop loop, Runnable end) {
         return new ConnectionShare(loop, end);
     }
@@ -86,8 +82,7 @@ public final class ConnectionMemory {
                 search.unlock();
             }
             if (!chosen.isEmpty()) {
-                LOG.atWarn()
-                        .addMarker(RepeatingLogEvent.MARKER)
+                RepeatingLogEvent.warn(LOG)
                         .log(
                                 "{} client connections are closed: all of them hold more than {} bytes for requests that"
                                         + " are incomplete",
@@ -141,7 +136,6 @@ public final class ConnectionMemory {
             this.end = end;
         }
 
-        /** What was last set. */
         public long bytes() {
             return bytes;
         }

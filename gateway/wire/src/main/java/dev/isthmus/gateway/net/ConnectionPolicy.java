@@ -16,7 +16,6 @@ public record ConnectionPolicy(
         int mostUnended,
         int tcpKeepaliveSeconds,
         ConnectionEvents events) {
-    /** No limits. */
     public static final ConnectionPolicy NONE = new ConnectionPolicy(
             ConnectionTimeouts.NONE, Integer.MAX_VALUE, 0, Integer.MAX_VALUE, 0, ConnectionEvents.NONE);
 }

@@ -38,7 +38,6 @@ public final class ConnectionTable {
         connection.channel().closeFuture().addListener(closed -> open.remove(number));
     }
 
-    /** The number of open connections. */
     public int size() {
         return open.size();
     }

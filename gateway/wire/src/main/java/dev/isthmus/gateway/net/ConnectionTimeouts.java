@@ -83,7 +83,6 @@ public record ConnectionTimeouts(
                 keepaliveTimeout);
     }
 
-    /** Whether a timeout has expired. */
     public static boolean passed(long timeout, long since, long now) {
         return timeout > 0 && now - since >= timeout;
     }

@@ -6,22 +6,15 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The steps of a gateway from "not ready" to its last response. */
-public final class DrainSequence {
+/**
+ * The steps of a gateway from "not ready" to its last response.
+ *
+ * @param calls number of active calls
+ */
+public record DrainSequence(ConnectionDrain connections, LongSupplier calls, Runnable stopAccepting) {
     private static final Logger LOG = LoggerFactory.getLogger(DrainSequence.class);
     /** Time for clients to read their last responses after the timeout. */
     private static final Duration LAST_RESPONSES = Duration.ofSeconds(2);
-
-    private final ConnectionDrain connections;
-    private final LongSupplier calls;
-    private final Runnable stopAccepting;
-
-    /** @param calls number of active calls */
-    public DrainSequence(ConnectionDrain connections, LongSupplier calls, Runnable stopAccepting) {
-        this.connections = connections;
-        this.calls = calls;
-        this.stopAccepting = stopAccepting;
-    }
 
     /** Returns when all connections are closed, soon after the timeout, or soon after {@link #end}. */
     public void run(String why, Duration delay, Duration timeout) throws InterruptedException {

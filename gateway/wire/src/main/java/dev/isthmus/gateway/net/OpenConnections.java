@@ -26,7 +26,6 @@ public final class OpenConnections {
         this.memory = memory;
     }
 
-    /** The connection limit that was exceeded. */
     public enum ConnectionLimit implements Labelled {
         TOTAL,
         ADDRESS,
@@ -58,13 +57,11 @@ public final class OpenConnections {
         return policy.mostOfAddress() > 0 && same > policy.mostOfAddress() ? ConnectionLimit.ADDRESS : null;
     }
 
-    /** A counted connection was closed. */
     public void leave(@Nullable SocketAddress peer) {
         open.decrementAndGet();
         leaveAddress(peer);
     }
 
-    /** A connection of this address was closed. */
     public void leaveAddress(@Nullable SocketAddress peer) {
         InetAddress address = ClientNetwork.of(peer);
         if (address != null) {
@@ -72,12 +69,10 @@ public final class OpenConnections {
         }
     }
 
-    /** The steps that end these connections. */
     public ConnectionDrain drain() {
         return drain;
     }
 
-    /** What each connection does. */
     public ConnectionTable table() {
         return table;
     }
@@ -87,7 +82,6 @@ public final class OpenConnections {
         return memory;
     }
 
-    /** The number of open connections. */
     public int count() {
         return open.get();
     }
@@ -102,7 +96,6 @@ public final class OpenConnections {
         unended.incrementAndGet();
     }
 
-    /** The request has ended or was aborted. */
     public void requestEnds() {
         unended.decrementAndGet();
     }

@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.net;
 
+import org.slf4j.Logger;
 import org.slf4j.Marker;
 import org.slf4j.MarkerFactory;
+import org.slf4j.spi.LoggingEventBuilder;
 
 /**
  * Marks log events that may repeat: with each call, connection or check. The log writes the first at once, and after
@@ -13,4 +15,14 @@ public final class RepeatingLogEvent {
     public static final Marker MARKER = MarkerFactory.getMarker("repeats");
 
     private RepeatingLogEvent() {}
+
+    /** Begins a warning that may repeat. */
+    public static LoggingEventBuilder warn(Logger log) {
+        return log.atWarn().addMarker(MARKER);
+    }
+
+    /** Begins the report of a fault of the gateway itself, which may repeat. */
+    public static LoggingEventBuilder fault(Logger log, Throwable fault) {
+        return log.atError().addMarker(MARKER).setCause(fault);
+    }
 }

@@ -59,7 +59,6 @@ public record RequestTarget(String scheme, String authority, String path) {
                 "header Host: '" + target.authority() + "' is expected as in the target, got '" + host + "'");
     }
 
-    /** The error for a host that is malformed. */
     public static OipException notAnAuthority(String what, String authority) {
         return OipException.invalid(what + ": a host, with or without a port, is expected, got '" + authority + "'");
     }

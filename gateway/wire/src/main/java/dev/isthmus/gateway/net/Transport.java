@@ -164,7 +164,6 @@ public enum Transport {
         return this == EPOLL ? EpollServerDomainSocketChannel.class : NioServerDomainSocketChannel.class;
     }
 
-    /** The type of a channel to this address. */
     public Class<? extends Channel> clientChannel(SocketAddress address) {
         if (!(address instanceof UnixDomainSocketAddress)) {
             return clientChannel;

@@ -83,7 +83,6 @@ public final class Turn {
         }
     }
 
-    /** Parts were handled. */
     public void took(int parts) {
         int before = taken;
         taken += parts;

@@ -25,7 +25,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.function.DoubleSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -48,7 +47,8 @@ final class AccessLog implements Reloadable.Replaced {
     private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private final AccessLogConfig config;
-    private final CallSampler sampler;
+    private final ModelShares shares;
+    private final long slowNanos;
     private final LogOutput output;
     private final Counter written;
     private final Counter full;
@@ -61,7 +61,8 @@ final class AccessLog implements Reloadable.Replaced {
     /** Starts the thread; opens no file before there is a line. */
     AccessLog(AccessLogConfig config, MeterRegistry meters) {
         this.config = config;
-        sampler = new CallSampler(config, () -> ThreadLocalRandom.current().nextDouble());
+        shares = new ModelShares(config.sample(), config.models());
+        slowNanos = config.slow().isZero() ? Long.MAX_VALUE : config.slow().toNanos();
         output = new LogOutput(config.file(), config.rotateAt(), config.keep());
         written = Counter.builder("isthmus.access.log.lines")
                 .description("Lines written to the access log")
@@ -78,9 +79,19 @@ final class AccessLog implements Reloadable.Replaced {
                 .register(meters);
     }
 
+    /** Whether a call is logged: one that failed or was slow always, others by the share of their model. */
+    private boolean logs(CallContext call) {
+        if (call.code() != null || call.totalNanos() >= slowNanos) {
+            return true;
+        }
+        Operation operation = call.operation();
+        double wanted = shares.of(operation == null ? null : operation.requestedModel());
+        return wanted >= 1 || (wanted > 0 && ThreadLocalRandom.current().nextDouble() < wanted);
+    }
+
     /** Writes the line of a call that has ended, if it is to be logged. */
     void log(CallContext call) {
-        if (!sampler.logs(call)) {
+        if (!logs(call)) {
             return;
         }
         LoopLines lines = buffers.get(call.loop());
@@ -93,16 +104,12 @@ final class AccessLog implements Reloadable.Replaced {
     }
 
     private void run() {
-        writer.repeat(INTERVAL_NANOS, this::writeAll);
+        writer.repeat(INTERVAL_NANOS, () -> buffers.values().forEach(this::write));
         try {
             output.close();
         } catch (IOException e) {
             warn(e);
         }
-    }
-
-    private void writeAll() {
-        buffers.values().forEach(this::write);
     }
 
     private void write(LoopLines lines) {
@@ -123,8 +130,7 @@ final class AccessLog implements Reloadable.Replaced {
     }
 
     private void warn(IOException failure) {
-        LOG.atWarn()
-                .addMarker(RepeatingLogEvent.MARKER)
+        RepeatingLogEvent.warn(LOG)
                 .addKeyValue("file", config.file())
                 .log(
                         "access log: lines are lost, because {} cannot be written ({}); free space or change"
@@ -172,31 +178,6 @@ final class AccessLog implements Reloadable.Replaced {
                 count = 0;
             }
             return lines;
-        }
-    }
-
-    /** Decides which calls are logged: failed and slow ones always, the others by the share of their model. Thread-safe. */
-    static final class CallSampler {
-        private final ModelShares shares;
-        private final long slowNanos;
-        private final DoubleSupplier random;
-
-        /** @param random from 0 to less than 1 */
-        CallSampler(AccessLogConfig config, DoubleSupplier random) {
-            this.shares = new ModelShares(config.sample(), config.models());
-            this.random = random;
-            this.slowNanos =
-                    config.slow().isZero() ? Long.MAX_VALUE : config.slow().toNanos();
-        }
-
-        /** Whether a call that has ended is logged. */
-        boolean logs(CallContext call) {
-            if (call.code() != null || call.totalNanos() >= slowNanos) {
-                return true;
-            }
-            Operation operation = call.operation();
-            double wanted = shares.of(operation == null ? null : operation.requestedModel());
-            return wanted >= 1 || (wanted > 0 && random.getAsDouble() < wanted);
         }
     }
 
@@ -248,11 +229,7 @@ final class AccessLog implements Reloadable.Replaced {
             this.headers = headers.stream().map(Header::new).toList();
         }
 
-        /**
-         * Writes the line.
-         *
-         * @param endMillis when the call ended, in milliseconds since 1970
-         */
+        /** @param endMillis when the call ended, in milliseconds since 1970 */
         void write(CallContext call, long endMillis) {
             out.begin();
             out.time(TIME, endMillis - call.totalNanos() / 1_000_000);
@@ -270,7 +247,8 @@ final class AccessLog implements Reloadable.Replaced {
             out.text(PEER, call.peerText());
             ClientConnection connection = call.connection();
             if (connection != null) {
-                connection(connection);
+                out.text(listener, connection.listener());
+                out.text(tls, connection.tls() == null ? null : connection.tls().protocol());
             }
             out.text(principal, call.principal().name());
             if (call.protocol() != null) {
@@ -286,13 +264,6 @@ final class AccessLog implements Reloadable.Replaced {
                     out.text(each.member(), fields.value(each.name()));
                 }
                 out.endObject();
-            }
-        }
-
-        private void connection(ClientConnection connection) {
-            out.text(listener, connection.listener());
-            if (connection.tls() != null) {
-                out.text(tls, connection.tls().protocol());
             }
         }
 
@@ -342,7 +313,6 @@ final class AccessLog implements Reloadable.Replaced {
             out.milliseconds(DURATION_MS, call.totalNanos());
         }
 
-        /** A request header that is logged. */
         private record Header(String name, Member member) {
             Header(String name) {
                 this(name, new Member(name));

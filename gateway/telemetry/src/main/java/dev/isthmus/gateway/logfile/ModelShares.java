@@ -28,7 +28,6 @@ public final class ModelShares {
                 .toList();
     }
 
-    /** Whether all models have the same share. */
     public boolean uniform() {
         return models.isEmpty();
     }

@@ -17,7 +17,6 @@ public class Reloadable<C, T extends Reloadable.Replaced> implements AutoCloseab
     private @Nullable C settings;
     private volatile @Nullable T current;
 
-    /** What is replaced. */
     public interface Replaced extends AutoCloseable {
         /** Writes what is left, for at most five seconds; drops what comes later. Idempotent. */
         @Override
@@ -57,7 +56,6 @@ public class Reloadable<C, T extends Reloadable.Replaced> implements AutoCloseab
         }
     }
 
-    /** Ends it. */
     @Override
     public final void close() {
         configure(null);

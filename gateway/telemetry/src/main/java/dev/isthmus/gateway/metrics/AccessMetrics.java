@@ -47,7 +47,6 @@ public final class AccessMetrics implements Layer {
         reasons.forEach(this::refusals);
     }
 
-    /** The calls of one caller. */
     private static final class CallerMeters {
         private final Counter succeeded;
         private final Counter failed;
@@ -98,11 +97,7 @@ public final class AccessMetrics implements Layer {
         }
     }
 
-    /**
-     * A request was refused.
-     *
-     * @param reason one of a fixed set
-     */
+    /** @param reason one of a fixed set */
     public void refused(String reason) {
         refusals(reason).increment();
     }

@@ -116,7 +116,6 @@ public final class CallMetrics implements Layer {
         });
     }
 
-    /** Number of calls in flight. */
     public long inFlight() {
         return Arrays.stream(active).mapToLong(LongAdder::sum).sum();
     }
@@ -143,7 +142,7 @@ public final class CallMetrics implements Layer {
     public void opened(Exchange exchange) {
         CallContext call = exchange.context();
         if (call.protocol() != null) {
-            route(call.route()).began();
+            route(call.route()).inFlight.increment();
         }
     }
 
@@ -156,7 +155,7 @@ public final class CallMetrics implements Layer {
         }
         active(protocol).decrement();
         RouteMeters route = route(call.route());
-        route.ended();
+        route.inFlight.decrement();
         count(call, protocol, route);
     }
 
@@ -261,14 +260,6 @@ public final class CallMetrics implements Layer {
                     before.close();
                 }
             }
-        }
-
-        void began() {
-            inFlight.increment();
-        }
-
-        void ended() {
-            inFlight.decrement();
         }
 
         /** Counts a call that has ended; false if there may be no time series for it. */

@@ -49,7 +49,6 @@ public final class ConnectionMetrics implements ConnectionEvents {
                         .register(registry));
     }
 
-    /** Registers the gauges of open connections. */
     public void show(OpenConnections connections) {
         Gauge.builder("isthmus.connections.open", connections, OpenConnections::count)
                 .description("Open client connections")

@@ -22,12 +22,10 @@ public final class Http2AbuseMetrics {
         upstreams = counters(registry, "upstream");
     }
 
-    /** The listener for client connections. */
     public AbuseListener ofClients() {
         return (peer, rule, what) -> closed(clients, "a client", peer, rule, what);
     }
 
-    /** The listener for connections to an upstream's servers. */
     public AbuseListener ofUpstream(String name) {
         return (peer, rule, what) -> closed(upstreams, "upstream '" + name + "'", peer, rule, what);
     }
@@ -45,8 +43,7 @@ public final class Http2AbuseMetrics {
     private static void closed(
             Map<AbuseRule, Counter> counters, String whose, SocketAddress peer, AbuseRule rule, String what) {
         LabelledCounters.increment(counters, rule);
-        LOG.atWarn()
-                .addMarker(RepeatingLogEvent.MARKER)
+        RepeatingLogEvent.warn(LOG)
                 .addKeyValue("peer", peer)
                 .addKeyValue("rule", rule.label())
                 .log(

@@ -12,7 +12,6 @@ import java.util.stream.Collectors;
 public final class LabelledCounters {
     private LabelledCounters() {}
 
-    /** Registers a counter for each value. */
     public static <E extends Enum<E>> Map<E, Counter> of(Class<E> label, Function<E, Counter> register) {
         return of(EnumSet.allOf(label), register);
     }
@@ -22,7 +21,6 @@ public final class LabelledCounters {
         return new EnumMap<>(values.stream().collect(Collectors.toMap(Function.identity(), register)));
     }
 
-    /** Adds 1 to the counter of a value. */
     public static <E extends Enum<E>> void increment(Map<E, Counter> counters, E value) {
         Counter counter = counters.get(value);
         if (counter != null) {

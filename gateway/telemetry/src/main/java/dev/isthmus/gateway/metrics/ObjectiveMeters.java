@@ -20,7 +20,6 @@ final class ObjectiveMeters implements AutoCloseable {
     private final @Nullable Outcomes latency;
     private final long within;
 
-    /** The counters of one objective. */
     private record Outcomes(Counter met, Counter missed) {}
 
     ObjectiveMeters(MeterRegistry registry, String model, ObjectivesConfig config) {

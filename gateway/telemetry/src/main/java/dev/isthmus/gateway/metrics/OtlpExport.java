@@ -31,11 +31,11 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
@@ -103,8 +103,7 @@ final class OtlpExport implements Reloadable.Replaced {
     }
 
     private static long nanos() {
-        Instant now = Instant.now();
-        return TimeUnit.SECONDS.toNanos(now.getEpochSecond()) + now.getNano();
+        return ChronoUnit.NANOS.between(Instant.EPOCH, Instant.now());
     }
 
     private void send() {
@@ -142,8 +141,7 @@ final class OtlpExport implements Reloadable.Replaced {
 
     private void failed(String why) {
         failed.increment();
-        LOG.atWarn()
-                .addMarker(RepeatingLogEvent.MARKER)
+        RepeatingLogEvent.warn(LOG)
                 .addKeyValue("server", config.endpoint())
                 .log(
                         "metrics cannot be sent to {}; check 'metrics.otlp' and the collector: {}",
@@ -176,14 +174,11 @@ final class OtlpExport implements Reloadable.Replaced {
         private final ByteString scope;
         private final long startNanos;
 
-        /** Writes the fields of a message. */
         private interface MessageFields {
             void write(CodedOutputStream out) throws IOException;
         }
 
         /**
-         * An encoder for one process.
-         *
          * @param resource attributes of the process
          * @param startNanos when counting began, in nanoseconds since 1970
          */

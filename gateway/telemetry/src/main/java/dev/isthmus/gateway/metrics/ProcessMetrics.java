@@ -105,11 +105,7 @@ public final class ProcessMetrics implements AutoCloseable {
         return accept.contains(OPEN_METRICS) ? OPEN_METRICS + "; version=1.0.0; charset=utf-8" : TEXT;
     }
 
-    /**
-     * All metrics.
-     *
-     * @param contentType as of {@link #contentType}
-     */
+    /** @param contentType as of {@link #contentType} */
     public String scrape(String contentType) {
         return registry.scrape(contentType);
     }

@@ -31,7 +31,6 @@ public final class ReplaceableMeters implements AutoCloseable {
     private final Set<Meter.Id> own = new HashSet<>(); // guarded by the registry
     private boolean closed;
 
-    /** Starts without meters. */
     public ReplaceableMeters(MeterRegistry registry) {
         this.registry = registry;
         this.owners = OWNERS.computeIfAbsent(registry, key -> new HashMap<>());

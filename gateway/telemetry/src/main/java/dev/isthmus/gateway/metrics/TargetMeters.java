@@ -129,8 +129,6 @@ public final class TargetMeters implements AutoCloseable {
     }
 
     /**
-     * The meters of a route.
-     *
      * @param model of the route, as configured
      * @param timed whether response times are measured, which a ramp needs
      */

@@ -25,7 +25,6 @@ record CloudEvent(Map<String, String> attributes, String contentType, byte[] dat
         attributes = Collections.unmodifiableMap(new LinkedHashMap<>(attributes));
     }
 
-    /** An event without data. */
     CloudEvent(Map<String, String> attributes) {
         this(attributes, "", NONE, 0);
     }

@@ -6,7 +6,7 @@ import dev.isthmus.gateway.net.Labelled;
 interface EventSink extends AutoCloseable {
 
     /**
-     * Delivers an event, or begins to; the outcome is reported to a {@link DeliveryListener}.
+     * Delivers an event, or begins to; the outcome is reported to the {@link PayloadLog}, on any thread.
      *
      * @throws InterruptedException if the log is closed meanwhile
      */
@@ -15,19 +15,6 @@ interface EventSink extends AutoCloseable {
     /** Waits for events that are being delivered; ends at once if the thread is interrupted. */
     @Override
     void close();
-
-    /** Receives the outcome of each event. Thread-safe. */
-    interface DeliveryListener {
-
-        void delivered();
-
-        /**
-         * The event is lost.
-         *
-         * @param failure what happened, for the process log
-         */
-        void lost(LossReason reason, String failure);
-    }
 
     /** Why an event was not logged. */
     enum LossReason implements Labelled {

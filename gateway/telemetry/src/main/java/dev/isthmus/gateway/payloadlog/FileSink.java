@@ -14,11 +14,11 @@ import java.util.Base64;
 /** Appends events to a file, one line each, in CloudEvents' JSON format. */
 final class FileSink implements EventSink {
     private final LogOutput output;
-    private final DeliveryListener listener;
+    private final PayloadLog log;
 
-    FileSink(PayloadLogConfig config, DeliveryListener listener) {
+    FileSink(PayloadLogConfig config, PayloadLog log) {
         this.output = new LogOutput(config.file(), config.rotateAt(), config.keep());
-        this.listener = listener;
+        this.log = log;
     }
 
     @Override
@@ -26,9 +26,9 @@ final class FileSink implements EventSink {
         ByteBuf line = line(event);
         try {
             output.write(line.array(), line.readableBytes());
-            listener.delivered();
+            log.delivered();
         } catch (IOException e) {
-            listener.lost(LossReason.IO_ERROR, FailureReason.of(e));
+            log.lost(LossReason.IO_ERROR, FailureReason.of(e));
         }
     }
 
@@ -65,7 +65,7 @@ final class FileSink implements EventSink {
         try {
             output.close();
         } catch (IOException e) {
-            listener.lost(LossReason.IO_ERROR, FailureReason.of(e));
+            log.lost(LossReason.IO_ERROR, FailureReason.of(e));
         }
     }
 }

@@ -32,14 +32,14 @@ final class HttpSink implements EventSink {
     private static final int CLASS = 100;
 
     private final URI url;
-    private final DeliveryListener listener;
+    private final PayloadLog log;
     private final Semaphore room = new Semaphore(MAX_ON_THE_WAY);
     private final ExecutorService executor;
     private final HttpClient client;
 
-    HttpSink(PayloadLogConfig config, String url, DeliveryListener listener) {
+    HttpSink(PayloadLogConfig config, String url, PayloadLog log) {
         this.url = URI.create(url);
-        this.listener = listener;
+        this.log = log;
         executor = Executors.newFixedThreadPool(THREADS, new DefaultThreadFactory("isthmus-payload-http", true));
         client = LimitedExchange.client(config.ca() == null ? null : TlsFiles.trusting(config.ca()), TIMEOUT)
                 .executor(executor)
@@ -60,11 +60,11 @@ final class HttpSink implements EventSink {
 
     private void report(@Nullable HttpResponse<Void> response, @Nullable Throwable failure) {
         if (response == null) {
-            listener.lost(LossReason.IO_ERROR, failure == null ? "no response" : FailureReason.of(failure));
+            log.lost(LossReason.IO_ERROR, failure == null ? "no response" : FailureReason.of(failure));
         } else if (response.statusCode() / CLASS == SUCCESS) {
-            listener.delivered();
+            log.delivered();
         } else {
-            listener.lost(LossReason.REJECTED, "status 2xx is expected, got " + response.statusCode());
+            log.lost(LossReason.REJECTED, "status 2xx is expected, got " + response.statusCode());
         }
     }
 

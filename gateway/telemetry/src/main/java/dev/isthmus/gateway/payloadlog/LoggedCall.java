@@ -65,14 +65,6 @@ final class LoggedCall extends LoggedPayloads {
         };
     }
 
-    private void requestCut() {
-        if (!requested) {
-            requested = true;
-            missing(PayloadKind.REQUEST, model, request.size());
-        }
-        request.release();
-    }
-
     /** What follows the request id in the id of a response: its number, if there may be several. */
     private String suffix() {
         responses++;
@@ -119,7 +111,11 @@ final class LoggedCall extends LoggedPayloads {
 
     @Override
     void ended(@Nullable OipException failure) {
-        requestCut();
+        if (!requested) {
+            requested = true;
+            missing(PayloadKind.REQUEST, model, request.size());
+        }
+        request.release();
         PayloadBuffer gathered = parts;
         if (failure != null) {
             if (gathered != null) {

@@ -35,14 +35,9 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
 
     void requestComplete() {}
 
-    /** A message for the client. */
     abstract void responded(ReplyMessage message);
 
-    /**
-     * The call has ended.
-     *
-     * @param failure null if it is complete
-     */
+    /** @param failure null if it is complete */
     abstract void ended(@Nullable OipException failure);
 
     final PayloadBuffer buffer() {
@@ -50,8 +45,6 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
     }
 
     /**
-     * Logs what was gathered.
-     *
      * @param suffix what follows the request id in the event's id
      * @param buffer taken
      * @param payload makes the payload of the gathered bytes (taken)
@@ -85,7 +78,6 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
         add(kind, model, suffix, buffer, payload);
     }
 
-    /** Logs a complete response. */
     final void add(ModelRef model, String suffix, InferMessage response) {
         switch (response) {
             case InferMessage.RestMessage(RestBody body) ->
@@ -107,7 +99,6 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
         return new EventPayload.Message(new InferMessage.ProtobufMessage(bytes));
     }
 
-    /** Logs a body that is not complete. */
     final void missing(PayloadKind kind, ModelRef model, long bytes) {
         if (log.wants(kind)) {
             add(kind, model, "", null, new EventPayload.Missing(MissingData.INCOMPLETE), bytes, 0);

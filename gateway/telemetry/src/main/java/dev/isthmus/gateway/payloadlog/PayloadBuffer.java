@@ -24,18 +24,13 @@ final class PayloadBuffer {
     private long held;
     private GatherState state = GatherState.GATHERING;
 
-    /** Whether all parts were kept. */
     enum GatherState {
         GATHERING,
         TOO_LARGE,
         NO_MEMORY
     }
 
-    /**
-     * Creates an empty buffer.
-     *
-     * @param maxSize of the payload in bytes; nothing is kept of larger ones
-     */
+    /** @param maxSize of the payload in bytes; nothing is kept of larger ones */
     PayloadBuffer(ByteBufAllocator allocator, ReservedBytes memory, PayloadMeters meters, long maxSize) {
         this.allocator = allocator;
         this.memory = memory;
@@ -90,7 +85,7 @@ final class PayloadBuffer {
             return false;
         }
         held += bytes;
-        meters.queued(bytes);
+        meters.queued.addAndGet(bytes);
         return true;
     }
 
@@ -98,7 +93,7 @@ final class PayloadBuffer {
         state = why;
         parts.release();
         memory.release(held);
-        meters.queued(-held);
+        meters.queued.addAndGet(-held);
         held = 0;
     }
 

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.payloadlog;
 
+import dev.isthmus.gateway.metrics.LabelledCounters;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.EventPayload;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.MissingData;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
@@ -117,7 +118,7 @@ final class PayloadEncoder {
     }
 
     private CloudEvent withoutData(Map<String, String> attributes, MissingData reason) {
-        meters.bare(reason);
+        LabelledCounters.increment(meters.bare, reason);
         attributes.put("dataomitted", reason.label());
         return new CloudEvent(attributes);
     }

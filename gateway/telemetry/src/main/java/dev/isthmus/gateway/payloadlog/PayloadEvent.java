@@ -41,7 +41,6 @@ record PayloadEvent(
      */
     record CallFacts(ClientProtocol protocol, @Nullable String traceParent, String operation, boolean stream) {}
 
-    /** Whether it is a request or a response. */
     enum PayloadKind {
         REQUEST("org.kubeflow.serving.inference.request"),
         RESPONSE("org.kubeflow.serving.inference.response");
@@ -58,7 +57,6 @@ record PayloadEvent(
         }
     }
 
-    /** The data of an event. */
     sealed interface EventPayload {
 
         /** An encoded request or response. */
@@ -74,7 +72,6 @@ record PayloadEvent(
          */
         record FailureText(String text, String id) implements EventPayload {}
 
-        /** An event without data, and why. */
         record Missing(MissingData reason) implements EventPayload {}
     }
 
@@ -98,7 +95,6 @@ record PayloadEvent(
         }
     }
 
-    /** Why an event has no data. */
     enum MissingData implements Labelled {
         /** The body is larger than {@code max_size}. */
         SIZE,

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.logfile.ModelShares;
 import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.memory.ReservedBytes;
+import dev.isthmus.gateway.metrics.LabelledCounters;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.payloadlog.EventSink.LossReason;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
@@ -24,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * The payload log of one configuration. Calls add their payloads to a queue, which is limited in bytes; a thread of its
  * own encodes them and hands them to the sink, so that a slow sink delays no call. Thread-safe.
  */
-final class PayloadLog implements EventSink.DeliveryListener, Reloadable.Replaced {
+final class PayloadLog implements Reloadable.Replaced {
     private static final Logger LOG = LoggerFactory.getLogger(PayloadLog.class);
     /** What an event takes beside its payload, in bytes: limits the number of events that wait. */
     private static final long EVENT_BYTES = 1024;
@@ -69,7 +70,6 @@ final class PayloadLog implements EventSink.DeliveryListener, Reloadable.Replace
         return (model == null && !shares.uniform()) || draw < shares.of(model);
     }
 
-    /** Whether events of this kind are logged. */
     boolean wants(PayloadKind kind) {
         return switch (config.events()) {
             case BOTH -> true;
@@ -92,7 +92,6 @@ final class PayloadLog implements EventSink.DeliveryListener, Reloadable.Replace
                 : new PayloadEvent.CallFacts(protocol, context.headers().value("traceparent"), operation, stream);
     }
 
-    /** An empty buffer for one payload of a call. */
     PayloadBuffer buffer(Call call) {
         return new PayloadBuffer(call.allocator(), memory, meters, config.maxSize());
     }
@@ -128,7 +127,7 @@ final class PayloadLog implements EventSink.DeliveryListener, Reloadable.Replace
 
     private void free(long bytes) {
         memory.release(bytes);
-        meters.queued(-bytes);
+        meters.queued.addAndGet(-bytes);
     }
 
     private void run(EventSink sink) {
@@ -165,17 +164,15 @@ final class PayloadLog implements EventSink.DeliveryListener, Reloadable.Replace
         }
     }
 
-    @Override
-    public void delivered() {
-        meters.delivered();
+    void delivered() {
+        meters.delivered.increment();
     }
 
-    @Override
-    public void lost(LossReason reason, String failure) {
-        meters.lost(reason);
+    /** @param failure what happened, for the process log */
+    void lost(LossReason reason, String failure) {
+        LabelledCounters.increment(meters.lost, reason);
         if (reason != LossReason.CLOSED) {
-            LOG.atWarn()
-                    .addMarker(RepeatingLogEvent.MARKER)
+            RepeatingLogEvent.warn(LOG)
                     .addKeyValue("code", reason.label())
                     .log(
                             "payload log: events for {} are lost ({}): {}",

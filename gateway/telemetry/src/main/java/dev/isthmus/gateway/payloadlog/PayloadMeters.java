@@ -11,10 +11,12 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** The metrics of the payload log; they outlive its configurations. */
 final class PayloadMeters {
-    private final Counter delivered;
-    private final Map<LossReason, Counter> lost;
-    private final Map<MissingData, Counter> bare;
-    private final AtomicLong queued = new AtomicLong();
+    final Counter delivered;
+    final Map<LossReason, Counter> lost;
+    /** Events without data. */
+    final Map<MissingData, Counter> bare;
+    /** Bytes that wait. */
+    final AtomicLong queued = new AtomicLong();
 
     PayloadMeters(MeterRegistry meters) {
         delivered = Counter.builder("isthmus.payload.log.events")
@@ -36,22 +38,5 @@ final class PayloadMeters {
                 .description("Memory of payloads that wait to be written")
                 .baseUnit("bytes")
                 .register(meters);
-    }
-
-    void delivered() {
-        delivered.increment();
-    }
-
-    void lost(LossReason reason) {
-        LabelledCounters.increment(lost, reason);
-    }
-
-    void bare(MissingData reason) {
-        LabelledCounters.increment(bare, reason);
-    }
-
-    /** Adds the bytes that wait; negative if they wait no more. */
-    void queued(long bytes) {
-        queued.addAndGet(bytes);
     }
 }

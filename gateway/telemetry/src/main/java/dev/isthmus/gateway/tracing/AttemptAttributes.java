@@ -18,7 +18,6 @@ final class AttemptAttributes {
 
     private AttemptAttributes() {}
 
-    /** The name of the span. */
     static String name(Operation operation, AttemptTarget target) {
         return switch (target.wire()) {
             case PROTOBUF -> OperationNames.method(operation);

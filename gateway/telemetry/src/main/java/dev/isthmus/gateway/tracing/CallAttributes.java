@@ -38,7 +38,6 @@ final class CallAttributes {
 
     private CallAttributes() {}
 
-    /** The name of the span. */
     static String name(CallContext call) {
         if (call.protocol() == ClientProtocol.GRPC) {
             return OperationNames.received(call.headers().uri());

@@ -102,7 +102,6 @@ final class CallTracer implements Reloadable.Replaced {
         }
     }
 
-    /** Exports each span that has ended. */
     private record ExportingProcessor(SpanExport export) implements SpanProcessor {
         @Override
         public void onStart(Context parent, ReadWriteSpan span) {}

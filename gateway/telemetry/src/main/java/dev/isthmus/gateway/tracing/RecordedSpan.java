@@ -29,8 +29,6 @@ final class RecordedSpan implements TraceSpan {
     private String cached = "";
 
     /**
-     * Begins the span.
-     *
      * @param parent invalid if the trace begins here
      * @param startNanos on the scale of {@link System#nanoTime()}
      */

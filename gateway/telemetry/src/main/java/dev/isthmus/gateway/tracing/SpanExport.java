@@ -88,7 +88,6 @@ final class SpanExport implements AutoCloseable {
         return Resource.getDefault().merge(Resource.create(own.build()));
     }
 
-    /** Describes the gateway. */
     Resource resource() {
         return resource;
     }
@@ -126,8 +125,7 @@ final class SpanExport implements AutoCloseable {
             return;
         }
         failed.increment(batch.size());
-        LOG.atWarn()
-                .addMarker(RepeatingLogEvent.MARKER)
+        RepeatingLogEvent.warn(LOG)
                 .addKeyValue("server", endpoint)
                 .log(
                         "tracing: spans are lost, because {} does not accept them ({}); calls are not affected",

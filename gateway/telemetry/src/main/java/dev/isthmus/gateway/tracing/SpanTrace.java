@@ -11,6 +11,7 @@ import io.opentelemetry.api.trace.TraceStateBuilder;
 import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.context.Context;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -26,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 record SpanTrace(int flags, @Nullable String state, TraceHeaders headers, Tracer tracer, long clockOffset) {
 
     SpanTrace(int flags, @Nullable String state, TraceHeaders headers, Tracer tracer) {
-        this(flags, state, headers, tracer, clockOffsetNow());
+        this(flags, state, headers, tracer, ChronoUnit.NANOS.between(Instant.EPOCH, Instant.now()) - System.nanoTime());
     }
 
     /** The span of the caller, which is not in this process. */
@@ -51,11 +52,6 @@ record SpanTrace(int flags, @Nullable String state, TraceHeaders headers, Tracer
             }
         }
         return members.build();
-    }
-
-    private static long clockOffsetNow() {
-        Instant now = Instant.now();
-        return TimeUnit.SECONDS.toNanos(now.getEpochSecond()) + now.getNano() - System.nanoTime();
     }
 
     /** Nanoseconds since 1970 of a time on the scale of {@link System#nanoTime()}. */

@@ -198,8 +198,7 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
             }
             failures.increment();
             if (failuresInARow == 0) {
-                LOG.atWarn()
-                        .addMarker(RepeatingLogEvent.MARKER)
+                RepeatingLogEvent.warn(LOG)
                         .addKeyValue("server", lookup.name())
                         .log(
                                 "'{}' could not be resolved, its last {} servers stay in use; check DNS: {}",
@@ -248,7 +247,12 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
 
         private CompletableFuture<List<DiscoveredServer>> host(Endpoint endpoint) {
             return completable(resolver.resolveAll(endpoint.host()))
-                    .thenCompose(found -> oneFamily(addresses(endpoint.host(), found), endpoint.port()))
+                    // Servers may listen on either loopback address, whatever the hosts file says (RFC 6761, 6.3).
+                    .thenCompose(found -> oneFamily(
+                            endpoint.host().equals("localhost")
+                                    ? List.of(NetUtil.LOCALHOST4, NetUtil.LOCALHOST6)
+                                    : found,
+                            endpoint.port()))
                     .thenApply(used -> used.stream()
                             .limit(MAX_SERVERS)
                             .map(each -> new DiscoveredServer(
@@ -266,11 +270,6 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
                 }
             });
             return completable;
-        }
-
-        /** Servers may listen on either loopback address, whatever the hosts file says (RFC 6761, 6.3). */
-        private static List<InetAddress> addresses(String host, List<InetAddress> found) {
-            return host.equals("localhost") ? List.of(NetUtil.LOCALHOST4, NetUtil.LOCALHOST6) : found;
         }
 
         /**
@@ -399,7 +398,6 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
                 super(0, 0, 0);
             }
 
-            /** A new look-up begins. */
             void reset() {
                 seconds = UNLIMITED;
             }

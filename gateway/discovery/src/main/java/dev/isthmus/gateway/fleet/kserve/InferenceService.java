@@ -88,13 +88,24 @@ record InferenceService(
         ready.remove(stable.name());
         List<Canary> canaries = new ArrayList<>();
         for (JsonNode canary : spec.path("canary")) {
-            Predictor predictor = Predictor.ofCanary(spec.path("predictor"), canary.path("predictor"), status);
+            // A canary has the stable predictor's values where it sets none.
+            JsonNode own = merged(spec.path("predictor"), canary.path("predictor"));
+            Predictor predictor = Predictor.of(own, status);
             int percent = canary.path("trafficPercent").asInt();
             if (percent > 0 && ready.remove(predictor.name())) {
                 canaries.add(new Canary(predictor, percent));
             }
         }
         return canaries;
+    }
+
+    private static JsonNode merged(JsonNode base, JsonNode over) {
+        if (!(base instanceof ObjectNode object) || !over.isObject()) {
+            return over;
+        }
+        ObjectNode merged = object.deepCopy();
+        over.properties().forEach(each -> merged.set(each.getKey(), merged(base.path(each.getKey()), each.getValue())));
+        return merged;
     }
 
     private static Map<String, Integer> revisions(JsonNode resource, JsonNode predictor) {
@@ -160,21 +171,6 @@ record InferenceService(
                     portNames(server));
         }
 
-        /** A canary has the stable predictor's values where it sets none. */
-        static Predictor ofCanary(JsonNode stable, JsonNode canary, JsonNode status) {
-            return of(merged(stable, canary), status);
-        }
-
-        private static JsonNode merged(JsonNode base, JsonNode over) {
-            if (!(base instanceof ObjectNode object) || !over.isObject()) {
-                return over;
-            }
-            ObjectNode merged = object.deepCopy();
-            over.properties()
-                    .forEach(each -> merged.set(each.getKey(), merged(base.path(each.getKey()), each.getValue())));
-            return merged;
-        }
-
         /**
          * Those that its server speaks.
          *
@@ -187,7 +183,6 @@ record InferenceService(
             return known == null || known.protocols().isEmpty() ? List.of(assumed) : known.protocols();
         }
 
-        /** The Service of its pods. */
         String service(String inferenceService) {
             return inferenceService + (name.isEmpty() ? "" : "-" + name) + "-predictor";
         }

@@ -165,7 +165,6 @@ final class InferenceServiceModels {
                 + "': " + reason;
     }
 
-    /** An alias that an annotation gives a model. */
     private record ModelAlias(String service, String model, String alias) {
         ModelConfig addTo(String name, ModelConfig to) {
             List<String> all = new ArrayList<>(to.aliases());

@@ -192,12 +192,10 @@ public final class ApiServer {
 
         ApiException(int status, String message) {
             super("the API server responds with " + status
-                    + (message.isBlank() ? unexplained(status) : ": " + message));
+                    + (!message.isBlank()
+                            ? ": " + message
+                            : status == NOT_FOUND ? ": it does not know this kind of resource" : ""));
             this.status = status;
-        }
-
-        private static String unexplained(int status) {
-            return status == NOT_FOUND ? ": it does not know this kind of resource" : "";
         }
 
         int status() {

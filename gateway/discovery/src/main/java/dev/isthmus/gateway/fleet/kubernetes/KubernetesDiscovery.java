@@ -128,7 +128,6 @@ public final class KubernetesDiscovery {
         /** Guarded by the lock of the {@link KubernetesDiscovery}. */
         private int registered;
 
-        /** Starts the watch. */
         SharedWatch(Executor loop, ServiceEndpoints endpoints, ApiServer server, RandomGenerator random) {
             this.loop = loop;
             this.endpoints = endpoints;
@@ -261,7 +260,6 @@ public final class KubernetesDiscovery {
             }
         }
 
-        /** An endpoint with the port's number in its slice. */
         private record PortEndpoint(SliceEndpoint endpoint, int port) {}
 
         /** The servers for new calls. */

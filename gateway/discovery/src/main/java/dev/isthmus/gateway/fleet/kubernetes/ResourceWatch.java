@@ -327,7 +327,6 @@ public final class ResourceWatch<T> implements AutoCloseable {
             this.random = random;
         }
 
-        /** The time to wait now. */
         Duration next() {
             Duration wait = next;
             Duration doubled = next.multipliedBy(2);

@@ -36,7 +36,6 @@ public final class Admission implements AutoCloseable {
      */
     public record ConcurrencyLimits(int total, int perCaller) {
 
-        /** Those of a configuration. */
         public static ConcurrencyLimits of(GatewayConfig config) {
             AuthenticationConfig authentication = config.authentication();
             return new ConcurrencyLimits(
@@ -44,7 +43,6 @@ public final class Admission implements AutoCloseable {
         }
     }
 
-    /** Limits with nothing in flight. */
     public Admission(ConcurrencyLimits limits, MeterRegistry meters) {
         this.limits = limits;
         this.free = new Semaphore(limits.total());
@@ -60,8 +58,6 @@ public final class Admission implements AutoCloseable {
     }
 
     /**
-     * Admits a call.
-     *
      * @param caller name of the authenticated caller; empty if there is none
      * @throws OipException UNAVAILABLE if the limit of the gateway is reached, RESOURCE_EXHAUSTED if that of the caller
      *     is
@@ -125,7 +121,6 @@ public final class Admission implements AutoCloseable {
                 .because(FailureCause.CALLER_LIMIT);
     }
 
-    /** Number of calls in flight. */
     int inFlight() {
         return limits.total() - free.availablePermits();
     }

@@ -4,7 +4,6 @@ import java.util.concurrent.CompletableFuture;
 
 /** Whether a limit admits what was asked for. */
 public sealed interface RateDecision {
-    /** Admitted, and counted. */
     RateDecision ADMITTED = new Admitted();
 
     /** See {@link #ADMITTED}. */

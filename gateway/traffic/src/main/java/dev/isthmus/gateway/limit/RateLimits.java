@@ -117,7 +117,7 @@ public final class RateLimits implements AutoCloseable {
             long amount) {
         for (int i = 0; i < usages.size(); i++) {
             RateLimit.CountedUnit count = unit.apply(usages.get(i));
-            RateDecision decision = count == null ? RateDecision.ADMITTED : count.take(amount);
+            RateDecision decision = count == null ? RateDecision.ADMITTED : count.counter.take(amount);
             if (decision != RateDecision.ADMITTED) {
                 Taken taken = new Taken(amount);
                 usages.subList(0, i).forEach(usage -> taken.add(unit.apply(usage), RateDecision.ADMITTED));
@@ -142,7 +142,7 @@ public final class RateLimits implements AutoCloseable {
 
         void take(RateLimit.@Nullable CountedUnit count) {
             if (count != null && !refused) {
-                add(count, count.take(amount));
+                add(count, count.counter.take(amount));
             }
         }
 
@@ -179,7 +179,7 @@ public final class RateLimits implements AutoCloseable {
                         ? undecided.join()
                         : decisions.get(i);
                 if (decision instanceof RateDecision.Admitted) {
-                    counts.get(i).refund(amount);
+                    counts.get(i).counter.refund(amount);
                 }
             }
             throw failure;
@@ -297,14 +297,6 @@ public final class RateLimits implements AutoCloseable {
                 this.refused = refused;
                 String id = String.join(":", unit, scope().toLowerCase(Locale.ROOT), value, model);
                 this.counter = counters.counter(id, perSecond, rate.burst().toNanos());
-            }
-
-            RateDecision take(long amount) {
-                return counter.take(amount);
-            }
-
-            void refund(long amount) {
-                counter.refund(amount);
             }
 
             /** The error for a decision; null if it admits. */

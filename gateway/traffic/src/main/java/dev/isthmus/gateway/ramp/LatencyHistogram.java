@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ramp;
 
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.stream.IntStream;
 
 /**
  * A histogram of durations with 16 buckets per power of two: a percentile is at most 1/16 too high. Lock-free and
@@ -41,11 +42,7 @@ public final class LatencyHistogram {
     }
 
     private long count() {
-        long total = 0;
-        for (int i = 0; i < buckets.length(); i++) {
-            total += buckets.get(i);
-        }
-        return total;
+        return IntStream.range(0, buckets.length()).mapToLong(buckets::get).sum();
     }
 
     private long atRank(long rank) {

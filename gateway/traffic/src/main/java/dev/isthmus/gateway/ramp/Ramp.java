@@ -38,7 +38,6 @@ final class Ramp implements AutoCloseable {
     private RampGuard guard;
     private TargetWeights weights;
 
-    /** The current state and step. */
     private static final class RampProgress {
         private RampState state = RampState.RUNNING;
         private int step;

@@ -48,7 +48,6 @@ public record RampPlan(String model, ModelConfig.TargetConfig target, ModelConfi
                 + Objects.requireNonNullElse(target.version(), "");
     }
 
-    /** The target's name. */
     public String arm() {
         return target.label();
     }

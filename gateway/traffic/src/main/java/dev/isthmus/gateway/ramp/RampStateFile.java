@@ -6,8 +6,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -27,6 +25,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RampStateFile {
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+    private static final StandardOpenOption[] REPLACED_ON_DISK = {
+        StandardOpenOption.CREATE,
+        StandardOpenOption.WRITE,
+        StandardOpenOption.TRUNCATE_EXISTING,
+        StandardOpenOption.SYNC
+    };
 
     private final @Nullable Path file;
 
@@ -82,15 +86,11 @@ public final class RampStateFile {
                 node.path("round").asLong(0));
     }
 
-    /**
-     * Replaces the saved progress.
-     *
-     * @throws IOException if it cannot be saved; what was saved before is left
-     */
+    /** @throws IOException if it cannot be saved; what was saved before is left */
     void save(Map<String, SavedRamp> ramps) throws IOException {
         if (file != null) {
             Path temporary = file.resolveSibling(file.getFileName() + ".new");
-            write(temporary, JSON.writeValueAsBytes(document(ramps)));
+            Files.write(temporary, JSON.writeValueAsBytes(document(ramps)), REPLACED_ON_DISK);
             Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         }
     }
@@ -108,18 +108,6 @@ public final class RampStateFile {
                         .put("round", ramp.round())
                         .put("configuration", ramp.configuration()));
         return document;
-    }
-
-    /** Writes the file and forces it to disk. */
-    private static void write(Path file, byte[] bytes) throws IOException {
-        try (FileChannel channel = FileChannel.open(
-                file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
-            ByteBuffer remaining = ByteBuffer.wrap(bytes);
-            while (remaining.hasRemaining()) {
-                channel.write(remaining);
-            }
-            channel.force(true);
-        }
     }
 
     @Override

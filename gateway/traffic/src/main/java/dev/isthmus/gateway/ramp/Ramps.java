@@ -50,8 +50,6 @@ public final class Ramps implements AutoCloseable {
     private volatile List<String> interruptions = List.of();
 
     /**
-     * Starts without ramps.
-     *
      * @param nanoTime on any scale, but not wall-clock time
      * @param clock says for people when a ramp changed
      * @param scheduler checks the ramps every second until this is closed; not closed by this. It may be blocked
@@ -179,7 +177,6 @@ public final class Ramps implements AutoCloseable {
         }
     }
 
-    /** Checks all ramps. */
     void tick() {
         each(ramp -> {
             SavedRamp next = ramp.check();
@@ -200,10 +197,8 @@ public final class Ramps implements AutoCloseable {
                 step.accept(ramp);
             } catch (RuntimeException fault) {
                 // Must not stop the other ramps or the next tick.
-                LOG.atError()
-                        .addMarker(RepeatingLogEvent.MARKER)
+                RepeatingLogEvent.fault(LOG, fault)
                         .addKeyValue("model", ramp.plan().model())
-                        .setCause(fault)
                         .log(
                                 "internal error in the ramp of model '{}'; please report it",
                                 ramp.plan().model());
@@ -270,7 +265,6 @@ public final class Ramps implements AutoCloseable {
                 .toList();
     }
 
-    /** All ramps as JSON, for the admin listener. */
     public ArrayNode document() {
         ArrayNode document = JsonNodeFactory.instance.arrayNode();
         reports().forEach(report -> document.add(report.document()));
@@ -290,11 +284,7 @@ public final class Ramps implements AutoCloseable {
         return exchange(ramp, SharedRamps.RampCommand.MERGE, ramp.saved());
     }
 
-    /**
-     * An operator's command.
-     *
-     * @throws OipException UNAVAILABLE if the common state cannot be changed
-     */
+    /** @throws OipException UNAVAILABLE if the common state cannot be changed */
     private void command(Ramp ramp, SharedRamps.RampCommand command) {
         if (shared == null) {
             switch (command) {
@@ -369,7 +359,6 @@ public final class Ramps implements AutoCloseable {
             return kept;
         }
 
-        /** Stops saving. */
         synchronized void close() {
             closed = true;
         }

@@ -27,7 +27,6 @@ final class StepFigures {
         return comparisons.sum() > 0;
     }
 
-    /** The largest difference so far. */
     double difference() {
         return difference.get();
     }

@@ -177,10 +177,9 @@ final class RedisConnection implements AutoCloseable {
         if (left.equals(link)) {
             link = null;
         }
-        left.close();
+        left.connection().closeAsync();
     }
 
-    /** Whether the servers are used. */
     boolean answers() {
         return availability.answers();
     }
@@ -202,8 +201,7 @@ final class RedisConnection implements AutoCloseable {
             return;
         }
         reported = true;
-        LOG.atWarn()
-                .addMarker(RepeatingLogEvent.MARKER)
+        RepeatingLogEvent.warn(LOG)
                 .log(
                         "{} does not answer ({}); until it does, limits are counted as "
                                 + "shared.on_failure says ({}), and ramps stay at their steps",
@@ -219,8 +217,6 @@ final class RedisConnection implements AutoCloseable {
     }
 
     /**
-     * Runs a script on a key.
-     *
      * @param read reads its answer; one that it cannot read counts as none
      * @param late receives an answer that comes after the time limit
      */
@@ -255,9 +251,7 @@ final class RedisConnection implements AutoCloseable {
     private void failed(Throwable failure) {
         meters.failed(failure instanceof TimeoutException);
         if (failure instanceof RedisCommandExecutionException refused) {
-            LOG.atWarn()
-                    .addMarker(RepeatingLogEvent.MARKER)
-                    .log("{} refuses a command: {}", config.servers(), refused.getMessage());
+            RepeatingLogEvent.warn(LOG).log("{} refuses a command: {}", config.servers(), refused.getMessage());
         } else {
             noAnswer(failure);
         }
@@ -294,17 +288,14 @@ final class RedisConnection implements AutoCloseable {
     }
 
     private void expire(CompletableFuture<?> result, long due) {
-        boolean late = System.nanoTime() - due > LATE;
-        if (late && !result.isDone()) {
+        TimeoutException timeout =
+                new TimeoutException("no answer in " + config.timeout().toMillis() + " ms");
+        if (System.nanoTime() - due > LATE && !result.isDone()) {
             // This process did not run, and the answer may be there.
-            later(() -> result.completeExceptionally(timeout()), LATE);
+            later(() -> result.completeExceptionally(timeout), LATE);
         } else {
-            result.completeExceptionally(timeout());
+            result.completeExceptionally(timeout);
         }
-    }
-
-    private TimeoutException timeout() {
-        return new TimeoutException("no answer in " + config.timeout().toMillis() + " ms");
     }
 
     /** Runs a task on a thread of this connection; not after it is closed. */

@@ -209,7 +209,6 @@ final class RedisServers implements AutoCloseable {
                 .build();
     }
 
-    /** The address of a sentinel, with the credentials for it. */
     private RedisURI sentinel(Endpoint server) {
         SharedConfig.SentinelConfig sentinel = config.sentinel();
         return sentinel == null
@@ -339,11 +338,6 @@ final class RedisServers implements AutoCloseable {
                 }
             }
             return keys;
-        }
-
-        /** Ends the connection. */
-        void close() {
-            connection.closeAsync();
         }
     }
 }

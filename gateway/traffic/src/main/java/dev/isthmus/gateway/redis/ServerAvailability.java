@@ -34,7 +34,6 @@ final class ServerAvailability {
     private long firstInRow;
     private AnswerCounts counts;
 
-    /** Counts of responses since a time. */
     private record AnswerCounts(long since, int inTime, int late) {
         AnswerCounts at(long now) {
             return now - since > WINDOW ? new AnswerCounts(now, 0, 0) : this;

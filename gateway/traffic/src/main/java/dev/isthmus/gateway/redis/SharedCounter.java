@@ -59,12 +59,9 @@ final class SharedCounter implements RateCounter {
         }
     }
 
-    /** A request to the store. */
     private record Request(long first, long more) {}
 
     /**
-     * A counter.
-     *
      * @param local counts while the store does not answer, and what the store admits; null for none
      * @param otherwise decides while the store does not answer if {@code local} is null
      */

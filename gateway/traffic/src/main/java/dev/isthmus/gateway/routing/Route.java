@@ -158,7 +158,6 @@ public final class Route {
         return decodes;
     }
 
-    /** The distinct services of all targets. */
     public List<Upstream> services() {
         return services;
     }

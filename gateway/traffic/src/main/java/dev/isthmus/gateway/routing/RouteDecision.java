@@ -48,7 +48,6 @@ public record RouteDecision(
         shadows = List.copyOf(shadows);
     }
 
-    /** Whether a rule selects the target. */
     public boolean ruled() {
         return rules.contains(RuleResult.CHOSEN);
     }

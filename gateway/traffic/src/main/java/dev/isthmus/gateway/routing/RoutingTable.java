@@ -54,8 +54,6 @@ public final class RoutingTable {
     private final SelectionState selectionState;
 
     /**
-     * A table of the configured models.
-     *
      * @param models by name or pattern
      * @param upstreams returns the upstream of a name, or throws
      * @param fallback the default upstream for unknown models; null rejects them
@@ -92,11 +90,7 @@ public final class RoutingTable {
         return new Route(key, null, ModelConfig.of(upstream.name()), name -> upstream, selectionState);
     }
 
-    /**
-     * The route of a model.
-     *
-     * @throws OipException NOT_FOUND for a model that no upstream serves
-     */
+    /** @throws OipException NOT_FOUND for a model that no upstream serves */
     public Route route(ModelRef model) {
         return required(find(model), model);
     }

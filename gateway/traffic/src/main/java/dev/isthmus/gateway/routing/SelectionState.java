@@ -12,7 +12,6 @@ import java.util.random.RandomGenerator;
  */
 public record SelectionState(SequencePins pins, RandomGenerator random) {
 
-    /** The state of a running gateway. */
     public static SelectionState of(LongSupplier nanoTime) {
         return new SelectionState(
                 new SequencePins(nanoTime), () -> ThreadLocalRandom.current().nextLong());

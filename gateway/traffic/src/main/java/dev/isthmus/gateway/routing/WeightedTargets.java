@@ -39,11 +39,7 @@ public final class WeightedTargets {
         return arms.stream().map(WeightedTarget::name).toList();
     }
 
-    /**
-     * The current share of a target.
-     *
-     * @throws IllegalArgumentException for an unknown target
-     */
+    /** @throws IllegalArgumentException for an unknown target */
     public double share(String arm) {
         return share(ends, index(arm));
     }

@@ -3,13 +3,13 @@ package dev.isthmus.gateway.shadow;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.compare.FloatTolerance;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.Semaphore;
 
 /**
  * One shadow of a route: its settings and figures, and how many copies for it are in flight. Thread-safe.
  *
  * @param tolerance of comparisons
- * @param copies how many are in flight
+ * @param copies how many more may be in flight
  */
 record Shadow(
         ShadowName name,
@@ -18,29 +18,17 @@ record Shadow(
         ShadowRuntime runtime,
         ShadowFigures figures,
         FloatTolerance tolerance,
-        AtomicInteger copies)
+        Semaphore copies)
         implements AutoCloseable {
 
     static Shadow of(ShadowName name, ModelConfig.ShadowConfig config, Transcoder transcoder, ShadowRuntime runtime) {
         FloatTolerance tolerance = new FloatTolerance(config.rtol(), config.atol());
-        return new Shadow(name, config, transcoder, runtime, runtime.figures(name), tolerance, new AtomicInteger());
+        Semaphore copies = new Semaphore(config.maxInFlight());
+        return new Shadow(name, config, transcoder, runtime, runtime.figures(name), tolerance, copies);
     }
 
     boolean sampled() {
         return config.sample() >= 1 || runtime.random().nextDouble() < config.sample();
-    }
-
-    /** Acquires a permit for one more copy in flight; {@link #release()} releases it. */
-    boolean acquire() {
-        if (copies.incrementAndGet() <= config.maxInFlight()) {
-            return true;
-        }
-        copies.decrementAndGet();
-        return false;
-    }
-
-    void release() {
-        copies.decrementAndGet();
     }
 
     @Override

@@ -41,7 +41,6 @@ final class ShadowCopy implements Reply {
     /** Whether everything was released. */
     private boolean closed;
 
-    /** The responses to compare. */
     private static final class ShadowReply {
         /** Whether the primary response is awaited or kept. */
         private boolean wanted = true;
@@ -226,6 +225,6 @@ final class ShadowCopy implements Reply {
         }
         shadow.runtime().held().release(held);
         held = 0;
-        shadow.release();
+        shadow.copies().release();
     }
 }

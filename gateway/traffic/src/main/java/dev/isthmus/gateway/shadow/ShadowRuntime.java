@@ -48,8 +48,6 @@ public final class ShadowRuntime implements AutoCloseable {
     private record SharedFigures(ShadowFigures figures, int uses) {}
 
     /**
-     * Starts without shadows.
-     *
      * @param random samples the calls; thread-safe
      * @param nanoTime on the scale of {@link System#nanoTime()}
      */
@@ -134,7 +132,6 @@ public final class ShadowRuntime implements AutoCloseable {
         }
     }
 
-    /** All shadows as JSON, for the admin listener. */
     public ArrayNode document() {
         ArrayNode document = JsonNodeFactory.instance.arrayNode();
         reports().forEach(report -> document.add(report.document()));
@@ -176,9 +173,7 @@ public final class ShadowRuntime implements AutoCloseable {
             try {
                 compare(decoded(primary), decoded(copied));
             } catch (RuntimeException fault) {
-                LOG.atError()
-                        .addMarker(RepeatingLogEvent.MARKER)
-                        .setCause(fault)
+                RepeatingLogEvent.fault(LOG, fault)
                         .log("internal error in a comparison with a shadow's response; please report it");
             } finally {
                 shadow.runtime().held().release(held);
@@ -216,9 +211,7 @@ public final class ShadowRuntime implements AutoCloseable {
             } catch (OipException unreadable) {
                 return null;
             } catch (RuntimeException fault) {
-                LOG.atError()
-                        .addMarker(RepeatingLogEvent.MARKER)
-                        .setCause(fault)
+                RepeatingLogEvent.fault(LOG, fault)
                         .log("internal error in decoding a response for comparison; please report it");
                 return null;
             }

@@ -46,8 +46,6 @@ public final class Shadows implements RouteService {
     }
 
     /**
-     * The shadows of a route.
-     *
      * @param model the route's key, for metrics
      * @param targets the targets of the copies of a call for a model: one for each of {@code configs}, in the same
      *     order
@@ -160,7 +158,7 @@ public final class Shadows implements RouteService {
                 shadow.figures().count(leftOut);
             } else if (sampled[i] && same(copyTargets.get(i), primary)) {
                 shadow.figures().count(ShadowOutcome.SAME_TARGET);
-            } else if (sampled[i] && shadow.acquire()) {
+            } else if (sampled[i] && shadow.copies().tryAcquire()) {
                 copies.add(new ShadowCopy(shadow, copyTargets.get(i), call));
             } else if (sampled[i]) {
                 shadow.figures().count(ShadowOutcome.BUSY);
@@ -339,11 +337,7 @@ public final class Shadows implements RouteService {
             return !notified && copies.stream().anyMatch(ShadowCopy::compares);
         }
 
-        /**
-         * The server responded.
-         *
-         * @param response on the server's wire, borrowed: parts that are kept are retained, not copied
-         */
+        /** @param response on the server's wire, borrowed: parts that are kept are retained, not copied */
         void responded(InferMessage response) {
             notifyCopies(copy -> copy.primaryResponded(response));
         }
@@ -362,10 +356,7 @@ public final class Shadows implements RouteService {
                 try {
                     notification.accept(copy);
                 } catch (RuntimeException fault) {
-                    LOG.atError()
-                            .addMarker(RepeatingLogEvent.MARKER)
-                            .setCause(fault)
-                            .log("internal error in a copy for a shadow; please report it");
+                    RepeatingLogEvent.fault(LOG, fault).log("internal error in a copy for a shadow; please report it");
                     copy.drop(ShadowOutcome.FAILED);
                 }
             }

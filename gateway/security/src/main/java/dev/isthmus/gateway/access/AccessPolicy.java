@@ -82,7 +82,6 @@ public final class AccessPolicy {
         return rules == null;
     }
 
-    /** The decision about an operation on one model. */
     public AccessDecision onModel(CallContext call, Permission permission, ModelRef model) {
         return onModel(call.principal(), call.listener(), permission, model);
     }
@@ -94,7 +93,7 @@ public final class AccessPolicy {
         }
         ModelGrants grants = grants(principal, listener, permission);
         AccessRule rule = grants.direct(model);
-        return rule != null || !grants.searches()
+        return rule != null || grants.patterns.isEmpty()
                 ? allowedBy(rule)
                 : Objects.requireNonNull(decisions.get(
                         new DecisionKey(grants, model.name(), model.version()),
@@ -180,7 +179,6 @@ public final class AccessPolicy {
         private final Map<String, List<AccessRule>> names = new HashMap<>();
         private final List<PatternGrant> patterns = new ArrayList<>();
 
-        /** A rule for names that match. */
         private record PatternGrant(ModelPattern pattern, AccessRule rule) {}
 
         /** @param rules those that apply to the caller */
@@ -210,11 +208,6 @@ public final class AccessPolicy {
                     names.computeIfAbsent(model, name -> new ArrayList<>()).add(rule);
                 }
             }
-        }
-
-        /** Whether there are patterns, which are searched one after the other. */
-        boolean searches() {
-            return everything == null && !patterns.isEmpty();
         }
 
         /** The rule that allows an operation on a model without a search; null if there is none. */

@@ -385,8 +385,7 @@ public final class Authenticator implements AutoCloseable {
         }
 
         private void warn(String why) {
-            LOG.atWarn()
-                    .addMarker(RepeatingLogEvent.MARKER)
+            RepeatingLogEvent.warn(LOG)
                     .addKeyValue("file", url)
                     .log("keys of tokens: the last good ones stay in effect; check the issuer: {}", why);
         }

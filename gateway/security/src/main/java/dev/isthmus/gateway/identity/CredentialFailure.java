@@ -8,20 +8,20 @@ import java.time.Duration;
 
 /** Why a caller is not identified. Clients learn only the kind; the metric has the reason. */
 enum CredentialFailure implements Labelled {
-    MISSING(FailureTexts.REQUIRED, false),
-    MALFORMED(FailureTexts.INVALID, true),
-    UNKNOWN_KEY(FailureTexts.INVALID, false),
-    ALGORITHM(FailureTexts.INVALID, true),
+    MISSING("a credential is required", false, ErrorCode.UNAUTHENTICATED),
+    MALFORMED(true),
+    UNKNOWN_KEY(false),
+    ALGORITHM(true),
     /** The issuer has no such key, as of the last fetch. */
-    UNKNOWN_SIGNING_KEY(FailureTexts.INVALID, false),
-    SIGNATURE(FailureTexts.INVALID, true),
-    ISSUER(FailureTexts.INVALID, true),
-    AUDIENCE(FailureTexts.INVALID, true),
-    NO_NAME(FailureTexts.INVALID, true),
-    NOT_YET_VALID(FailureTexts.INVALID, false),
+    UNKNOWN_SIGNING_KEY(false),
+    SIGNATURE(true),
+    ISSUER(true),
+    AUDIENCE(true),
+    NO_NAME(true),
+    NOT_YET_VALID(false),
     /** Too many tokens of this address had a wrong signature. */
     TOO_MANY_FAILURES("too many credentials were not valid", false, ErrorCode.RESOURCE_EXHAUSTED),
-    EXPIRED("the credential has expired", false),
+    EXPIRED("the credential has expired", false, ErrorCode.UNAUTHENTICATED),
     /** The issuer's keys are being fetched, or could never be. */
     KEYS_UNAVAILABLE("the credential cannot be checked now", false, ErrorCode.UNAVAILABLE);
 
@@ -31,19 +31,14 @@ enum CredentialFailure implements Labelled {
     private final boolean lasts;
     private final ErrorCode code;
 
-    CredentialFailure(String text, boolean lasts) {
-        this(text, lasts, ErrorCode.UNAUTHENTICATED);
+    CredentialFailure(boolean lasts) {
+        this("the credential is not valid", lasts, ErrorCode.UNAUTHENTICATED);
     }
 
     CredentialFailure(String text, boolean lasts, ErrorCode code) {
         this.text = text;
         this.lasts = lasts;
         this.code = code;
-    }
-
-    private static final class FailureTexts {
-        static final String REQUIRED = "a credential is required";
-        static final String INVALID = "the credential is not valid";
     }
 
     OipException refusal() {

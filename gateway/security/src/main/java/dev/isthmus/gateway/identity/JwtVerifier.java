@@ -78,8 +78,6 @@ final class JwtVerifier {
     private record RefusedToken(CredentialFailure failure, SigningKeys keys) {}
 
     /**
-     * Verifies the tokens of these issuers.
-     *
      * @param issuers each with another name
      * @param nanoTime the scale of rates, as {@link System#nanoTime()}
      */
@@ -90,11 +88,7 @@ final class JwtVerifier {
         this.failedChecks = new CredentialCheckLimit(nanoTime);
     }
 
-    /**
-     * The caller with this token.
-     *
-     * @param sender the address that sent it; null if it is not known
-     */
+    /** @param sender the address that sent it; null if it is not known */
     Principal verify(String token, @Nullable SocketAddress sender) throws CredentialException {
         Sha256Digest digest = Sha256Digest.of(token);
         VerifiedToken known = verified.getIfPresent(digest);
@@ -247,15 +241,12 @@ final class JwtVerifier {
 
         /** Texts, numbers and booleans; of a list, those in it. */
         private static Set<String> texts(@Nullable Object value) {
-            Set<String> texts = new HashSet<>();
             Collection<?> values =
                     value instanceof Collection<?> list ? list : value == null ? List.of() : List.of(value);
-            for (Object each : values) {
-                if (each instanceof String || each instanceof Number || each instanceof Boolean) {
-                    texts.add(each.toString());
-                }
-            }
-            return texts;
+            return values.stream()
+                    .filter(each -> each instanceof String || each instanceof Number || each instanceof Boolean)
+                    .map(Object::toString)
+                    .collect(Collectors.toSet());
         }
     }
 }

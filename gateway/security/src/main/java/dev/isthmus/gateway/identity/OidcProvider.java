@@ -260,8 +260,6 @@ public final class OidcProvider {
         private static final String BASIC = "client_secret_basic";
 
         /**
-         * Fetches the metadata.
-         *
          * @param issuer the expected one
          * @throws dev.isthmus.oip.OipException UNAVAILABLE if they are not those of this issuer
          */

@@ -23,7 +23,6 @@ final class ReloadedFile<T> {
     private final Consumer<Boolean> listener;
     private volatile T current;
 
-    /** Reads the content of a file. */
     @FunctionalInterface
     interface FileReader<T> {
         T read(Path file) throws ConfigException;

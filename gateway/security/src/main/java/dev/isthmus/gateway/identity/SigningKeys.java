@@ -26,7 +26,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -99,15 +98,10 @@ final class SigningKeys {
 
     /** The keys that may have signed a token with this key id; null if it has none. */
     List<SigningKey> candidates(@Nullable String id, JWSAlgorithm algorithm) {
-        List<SigningKey> found = new ArrayList<>(1);
-        for (SigningKey key : keys) {
-            if (key.algorithms().contains(algorithm)
-                    && (id == null || Objects.equals(key.id(), id))
-                    && found.size() < MAX_TRIED) {
-                found.add(key);
-            }
-        }
-        return found;
+        return keys.stream()
+                .filter(key -> key.algorithms().contains(algorithm) && (id == null || id.equals(key.id())))
+                .limit(MAX_TRIED)
+                .toList();
     }
 
     /** Ed25519 (RFC 8032) of the JDK. Nimbus has it only with a further library. */

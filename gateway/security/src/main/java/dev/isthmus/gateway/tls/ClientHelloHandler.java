@@ -32,8 +32,6 @@ final class ClientHelloHandler extends SniHandler {
     private boolean refused;
 
     /**
-     * A handler for one connection.
-     *
      * @param contexts taken
      * @param protocols that the listener speaks
      */

@@ -164,8 +164,7 @@ public final class ClientTls extends TlsContexts {
     private void failed(Throwable failure, Channel channel, String host) {
         meters.ended(HandshakeResult.of(failure));
         String reason = HandshakeFailure.reason(failure);
-        LOG.atWarn()
-                .addMarker(RepeatingLogEvent.MARKER)
+        RepeatingLogEvent.warn(LOG)
                 .addKeyValue("server", channel.remoteAddress())
                 .addKeyValue("code", HandshakeResult.of(failure).label())
                 .log("{}: TLS to {} as '{}' failed: {}", owner, channel.remoteAddress(), host, reason);
@@ -235,18 +234,16 @@ public final class ClientTls extends TlsContexts {
 
         private static @Nullable String known(Throwable cause) {
             return switch (cause) {
-                case CertificateExpiredException expired -> "the server's certificate has expired: " + text(expired);
+                case CertificateExpiredException expired ->
+                    "the server's certificate has expired: " + FailureReason.of(expired);
                 case CertificateNotYetValidException early ->
-                    "the server's certificate is not valid yet: " + text(early);
+                    "the server's certificate is not valid yet: " + FailureReason.of(early);
                 case CertPathBuilderException unknown ->
-                    "the server's certificate was not issued by a trusted issuer ('ca'): " + text(unknown);
-                case CertificateException refused -> "the server's certificate is refused: " + text(refused);
+                    "the server's certificate was not issued by a trusted issuer ('ca'): " + FailureReason.of(unknown);
+                case CertificateException refused ->
+                    "the server's certificate is refused: " + FailureReason.of(refused);
                 default -> null;
             };
-        }
-
-        private static String text(Throwable cause) {
-            return cause.getMessage() == null ? FailureReason.of(cause) : cause.getMessage();
         }
     }
 }

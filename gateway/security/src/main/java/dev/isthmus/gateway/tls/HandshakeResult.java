@@ -6,7 +6,6 @@ import io.netty.handler.ssl.SslHandshakeTimeoutException;
 import java.nio.channels.ClosedChannelException;
 import org.jspecify.annotations.Nullable;
 
-/** How a handshake ended. */
 public enum HandshakeResult implements Labelled {
     OK,
     /** Not complete in time. */

@@ -19,11 +19,14 @@ import io.netty.util.ReferenceCountUtil;
 import java.nio.file.Path;
 import java.security.cert.CertificateExpiredException;
 import java.security.cert.CertificateNotYetValidException;
+import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
@@ -40,6 +43,10 @@ public final class ServerTls extends TlsContexts {
     private static final int SESSIONS = 4096;
 
     private static final int SESSION_SECONDS = 3600;
+    // Types of GeneralName (RFC 5280, 4.2.1.6).
+    private static final int EMAIL = 1;
+    private static final int DNS = 2;
+    private static final int URI = 6;
 
     private final ListenerTls settings;
     private final List<String> protocols;
@@ -61,8 +68,6 @@ public final class ServerTls extends TlsContexts {
     }
 
     /**
-     * Reads the files.
-     *
      * @param protocols offered by ALPN, the preferred one first
      * @throws TlsFileException if a file cannot be used
      */
@@ -76,7 +81,7 @@ public final class ServerTls extends TlsContexts {
                 KeyedCertificate keyed = TlsFiles.keyed(files.certificate(), files.key());
                 SslContext context = context(settings, protocols, files, keyed, trust);
                 contexts.add(context);
-                CertificateNames.hosts(keyed.certificate()).forEach(name -> byName.putIfAbsent(name, context));
+                hosts(keyed.certificate()).forEach(name -> byName.putIfAbsent(name, context));
                 expiries.add(CertificateExpiry.of(files.certificate(), keyed.certificate()));
             }
         } catch (TlsFileException e) {
@@ -137,7 +142,6 @@ public final class ServerTls extends TlsContexts {
         meters.ended(result);
     }
 
-    /** A handshake has succeeded. */
     public void ended(TlsSession session, long nanos) {
         meters.ended(session.protocol(), nanos);
     }
@@ -164,7 +168,7 @@ public final class ServerTls extends TlsContexts {
         ClientCertificate client = null;
         if (certificate != null) {
             certificate.checkValidity();
-            client = CertificateNames.ofClient(certificate);
+            client = client(certificate);
         }
         return new TlsSession(session.getProtocol(), session.getCipherSuite(), host, client);
     }
@@ -174,6 +178,37 @@ public final class ServerTls extends TlsContexts {
             return session.getPeerCertificates()[0] instanceof X509Certificate certificate ? certificate : null;
         } catch (SSLPeerUnverifiedException none) {
             return null;
+        }
+    }
+
+    /** The host names of a server's certificate, in lower case. */
+    private static List<String> hosts(X509Certificate certificate) {
+        return alternatives(certificate, DNS).stream()
+                .map(name -> name.toLowerCase(Locale.ROOT))
+                .toList();
+    }
+
+    private static ClientCertificate client(X509Certificate certificate) {
+        return new ClientCertificate(
+                certificate.getSubjectX500Principal().getName(),
+                alternatives(certificate, DNS),
+                alternatives(certificate, URI),
+                alternatives(certificate, EMAIL));
+    }
+
+    private static List<String> alternatives(X509Certificate certificate, int type) {
+        try {
+            Collection<List<?>> all = certificate.getSubjectAlternativeNames();
+            return Stream.ofNullable(all)
+                    .flatMap(Collection::stream)
+                    .filter(each -> Integer.valueOf(type).equals(each.get(0)))
+                    .map(each -> each.get(1))
+                    .filter(String.class::isInstance)
+                    .map(String.class::cast)
+                    .toList();
+        } catch (CertificateParsingException e) {
+            // A malformed extension names nobody.
+            return List.of();
         }
     }
 }

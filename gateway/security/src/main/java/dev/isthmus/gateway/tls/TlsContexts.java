@@ -26,8 +26,6 @@ abstract class TlsContexts implements AutoCloseable {
     private @Nullable ReplaceableMeters gauges;
 
     /**
-     * Loads the files.
-     *
      * @param owner what the contexts are for, in logs: {@code listener 0.0.0.0:8443}
      * @param load makes contexts of the files as they are now
      * @throws TlsFileException if they cannot be used

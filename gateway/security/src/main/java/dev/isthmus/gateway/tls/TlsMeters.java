@@ -36,7 +36,6 @@ final class TlsMeters {
         (success ? applied : rejected).increment();
     }
 
-    /** The handshakes of one side. */
     final class HandshakeMeters {
         private static final String NEWEST = "TLSv1.3";
         private final Map<HandshakeResult, Counter> results;
@@ -80,11 +79,7 @@ final class TlsMeters {
             LabelledCounters.increment(results, result);
         }
 
-        /**
-         * A handshake has succeeded.
-         *
-         * @param protocol the version, as {@code TLSv1.3}
-         */
+        /** @param protocol the version, as {@code TLSv1.3} */
         void ended(String protocol, long took) {
             ended(HandshakeResult.OK);
             (protocol.equals(NEWEST) ? newest : older).increment();

@@ -71,7 +71,6 @@ final class TlsParameters {
                 : manager;
     }
 
-    /** Sets what all contexts have in common. */
     static SslContextBuilder common(SslContextBuilder builder, TlsVersion minimum, List<String> alpn) {
         if (PROVIDER != SslProvider.JDK) {
             builder.option(OpenSslContextOption.GROUPS, GROUPS.clone());

@@ -83,9 +83,7 @@ public final class TlsRegistry {
             watched.forEach(each -> each.check(false));
         } catch (RuntimeException fault) {
             // An executor repeats no task that has thrown.
-            LOG.atError()
-                    .addMarker(RepeatingLogEvent.MARKER)
-                    .setCause(fault)
+            RepeatingLogEvent.fault(LOG, fault)
                     .log("internal error in checking the files of certificates; please report it");
         }
     }

@@ -26,8 +26,6 @@ final class TrustedIssuers {
     private TrustedIssuers() {}
 
     /**
-     * Reads the files.
-     *
      * @param crl if given, the list of each issuer in the chain is required, and must not have expired
      * @param expiries to add to
      * @throws TlsFileException if one of them cannot be used

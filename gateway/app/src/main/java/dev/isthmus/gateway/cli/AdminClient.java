@@ -18,37 +18,27 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** A client of a gateway's admin address. Blocks. */
+/**
+ * A client of a gateway's admin address. Blocks. An {@link IOException} says what to do if the gateway cannot be asked, or
+ * refuses.
+ */
 final class AdminClient implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
     private static final int ERROR = 400;
+    private static final int UNAUTHORIZED = 401;
 
     private final URI admin;
     private final @Nullable String token;
     private final HttpClient client;
 
-    /** @throws AdminException if a file cannot be used */
-    AdminClient(RemoteOptions options) throws AdminException {
+    /** @throws TlsFileException if the file of authorities cannot be used */
+    AdminClient(RemoteOptions options) {
         admin = options.admin();
         token = options.token();
-        try {
-            client = http(options.authority(), TIMEOUT);
-        } catch (TlsFileException e) {
-            throw new AdminException(Objects.requireNonNull(e.getMessage()), e);
-        }
-    }
-
-    /** The gateway cannot be asked, or refused; the message says what to do. */
-    static final class AdminException extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        AdminException(String message, @Nullable Throwable cause) {
-            super(message, cause);
-        }
+        client = http(options.authority(), TIMEOUT);
     }
 
     /**
@@ -61,18 +51,17 @@ final class AdminClient implements AutoCloseable {
                 .build();
     }
 
-    /** The JSON document at a path. */
-    JsonNode get(String path) throws AdminException, InterruptedException {
+    JsonNode get(String path) throws IOException, InterruptedException {
         return json(send(path, "GET"));
     }
 
     /** As {@link #get}, also for a response that is an error, such as "not ready". */
-    JsonNode ask(String path) throws AdminException, InterruptedException {
+    JsonNode ask(String path) throws IOException, InterruptedException {
         return json(exchange(path, "GET"));
     }
 
     /** Does what the path says, and returns the response's document. */
-    JsonNode post(String path) throws AdminException, InterruptedException {
+    JsonNode post(String path) throws IOException, InterruptedException {
         return json(send(path, "POST"));
     }
 
@@ -81,45 +70,39 @@ final class AdminClient implements AutoCloseable {
         return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
     }
 
-    private HttpResponse<String> send(String path, String method) throws AdminException, InterruptedException {
+    private HttpResponse<String> send(String path, String method) throws IOException, InterruptedException {
         HttpResponse<String> response = exchange(path, method);
         if (response.statusCode() >= ERROR) {
-            throw new AdminException(
-                    method + " " + admin + path + ": " + response.statusCode() + " " + error(response), null);
+            throw new IOException(method + " " + admin + path + ": " + response.statusCode() + " " + error(response));
         }
         return response;
     }
 
-    private HttpResponse<String> exchange(String path, String method) throws AdminException, InterruptedException {
+    private HttpResponse<String> exchange(String path, String method) throws IOException, InterruptedException {
         HttpRequest.Builder request = HttpRequest.newBuilder(admin.resolve(path))
                 .timeout(TIMEOUT)
                 .method(method, HttpRequest.BodyPublishers.noBody());
         if (token != null) {
             request.header("Authorization", CommandOptions.bearer(token));
         }
+        HttpResponse<String> response;
         try {
-            HttpResponse<String> response =
-                    client.send(request.build(), HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
-            requireToken(response);
-            return response;
+            response = client.send(request.build(), HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
         } catch (ConnectException e) {
-            throw new AdminException(
+            throw new IOException(
                     "nothing accepts connections at " + admin + "; 'admin' in the configuration sets the address,"
                             + " --admin names it here",
                     e);
         } catch (IOException e) {
-            throw new AdminException(admin + ": " + FailureReason.of(e), e);
+            throw new IOException(admin + ": " + FailureReason.of(e), e);
         }
-    }
-
-    private void requireToken(HttpResponse<String> response) throws AdminException {
-        if (response.statusCode() == 401) {
-            throw new AdminException(
+        if (response.statusCode() == UNAUTHORIZED) {
+            throw new IOException(
                     token == null
                             ? admin + " needs a token: name its file with --token-file"
-                            : admin + " does not accept the token",
-                    null);
+                            : admin + " does not accept the token");
         }
+        return response;
     }
 
     private static String error(HttpResponse<String> response) {
@@ -130,11 +113,11 @@ final class AdminClient implements AutoCloseable {
         }
     }
 
-    private JsonNode json(HttpResponse<String> response) throws AdminException {
+    private JsonNode json(HttpResponse<String> response) throws IOException {
         try {
             return JSON.readTree(response.body());
         } catch (JsonProcessingException e) {
-            throw new AdminException(admin + " is not the admin address of a gateway: JSON is expected", e);
+            throw new IOException(admin + " is not the admin address of a gateway: JSON is expected", e);
         }
     }
 

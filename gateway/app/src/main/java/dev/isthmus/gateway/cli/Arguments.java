@@ -5,6 +5,7 @@ import dev.isthmus.gateway.settings.Units;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -34,11 +35,7 @@ final class Arguments {
         this.line = line;
     }
 
-    /**
-     * Parses the arguments.
-     *
-     * @throws UsageException for an unknown option or a wrong number of operands
-     */
+    /** @throws UsageException for an unknown option or a wrong number of operands */
     static Arguments of(Command command, List<String> args) throws UsageException {
         Options options = new Options();
         options(command).forEach(options::addOption);
@@ -84,7 +81,6 @@ final class Arguments {
         return has(HELP);
     }
 
-    /** The number of operands. */
     int operands() {
         return line.getArgList().size();
     }
@@ -93,21 +89,22 @@ final class Arguments {
         return line.hasOption(option);
     }
 
-    /** The operand at this index. */
     String operand(int index) {
         return line.getArgList().get(index);
     }
 
-    /** All operands, as files. */
     List<Path> files() throws UsageException {
+        return paths(line.getArgList());
+    }
+
+    private static List<Path> paths(Collection<String> texts) throws UsageException {
         List<Path> files = new ArrayList<>();
-        for (String text : line.getArgList()) {
+        for (String text : texts) {
             files.add(path(text));
         }
         return files;
     }
 
-    /** The operand at this index, as a file. */
     Path file(int index) throws UsageException {
         return path(operand(index));
     }
@@ -122,7 +119,6 @@ final class Arguments {
         return text;
     }
 
-    /** The option's values. */
     Set<String> texts(Option option) {
         String[] values = line.getOptionValues(option);
         return values == null ? Set.of() : new LinkedHashSet<>(List.of(values));
@@ -137,11 +133,7 @@ final class Arguments {
 
     /** The option's values, as files; empty if it is absent. */
     List<Path> files(Option option) throws UsageException {
-        List<Path> files = new ArrayList<>();
-        for (String text : texts(option)) {
-            files.add(path(text));
-        }
-        return files;
+        return paths(texts(option));
     }
 
     private static Path path(String text) throws UsageException {
@@ -177,7 +169,6 @@ final class Arguments {
         return Integer.valueOf(text);
     }
 
-    /** The option's value, as a duration. */
     Duration duration(Option option, String byDefault) throws UsageException {
         String text = Objects.requireNonNullElse(text(option), byDefault);
         Duration duration = Units.duration(text);

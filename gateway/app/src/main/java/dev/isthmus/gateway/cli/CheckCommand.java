@@ -83,7 +83,6 @@ final class CheckCommand extends Command {
                     "CHECK=check, SUBJECT=subject, RESULT=result, DETAIL=detail",
                     table.rows.valueStream());
         }
-        console.out().flush();
         return code;
     }
 

@@ -13,8 +13,6 @@ abstract class Command {
     private final List<String> description;
 
     /**
-     * Describes the command.
-     *
      * @param operands their names, in order; those in brackets may be absent, one with ... may be given several times
      * @param description the help text; its first line is used in lists
      */
@@ -65,8 +63,6 @@ abstract class Command {
     }
 
     /**
-     * Runs the command.
-     *
      * @return the exit code
      * @throws UsageException for an invalid argument
      */

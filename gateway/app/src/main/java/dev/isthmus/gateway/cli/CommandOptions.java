@@ -25,7 +25,6 @@ final class CommandOptions {
 
     private CommandOptions() {}
 
-    /** An option with a value. */
     static Option valued(String name, String value, String description) {
         return valued(null, name, value, description);
     }
@@ -45,7 +44,6 @@ final class CommandOptions {
         return valued("o", "output", String.join("|", words), description + " Default: " + words[0] + ".");
     }
 
-    /** An option without a value. */
     static Option flag(String name, String description) {
         return Option.builder().longOpt(name).desc(description).get();
     }

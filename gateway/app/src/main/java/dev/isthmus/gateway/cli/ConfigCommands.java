@@ -142,16 +142,15 @@ final class ConfigCommands {
             if (!known) {
                 lines.add("model '" + model + "' is unknown: 404");
             } else if (name != null) {
-                AccessExplanation.ExplainedCaller caller = new AccessExplanation.ExplainedCaller(
-                        name, arguments.texts(GROUP), arguments.pairs(CLAIM), arguments.text(LISTENER));
-                lines.addAll(new AccessExplanation(config, caller).lines(call.requested()));
+                AccessExplanation access = new AccessExplanation(
+                        config, name, arguments.texts(GROUP), arguments.pairs(CLAIM), arguments.text(LISTENER));
+                lines.addAll(access.lines(call.requested()));
             }
             if (json) {
                 out.println(document(model, known, explanation.targets(), lines).toPrettyString());
             } else {
                 lines.forEach(out::println);
             }
-            out.flush();
             return known ? 0 : UNKNOWN;
         }
 
@@ -171,36 +170,33 @@ final class ConfigCommands {
         }
     }
 
-    /** Explains in text what a caller may do with a model, from the configuration alone. */
-    record AccessExplanation(GatewayConfig config, ExplainedCaller caller) {
-
-        /**
-         * A caller.
-         *
-         * @param name empty for one that is not identified
-         * @param groups besides those in the file of API keys
-         * @param claims of its token; a caller that is not in the file of API keys has one
-         * @param listener null for the first one
-         */
-        record ExplainedCaller(
-                String name,
-                Set<String> groups,
-                Map<String, String> claims,
-                @Nullable String listener) {}
+    /**
+     * Explains in text what a caller may do with a model, from the configuration alone.
+     *
+     * @param name of the caller; empty for one that is not identified
+     * @param groups besides those in the file of API keys
+     * @param claims of its token; a caller that is not in the file of API keys has one
+     * @param listener null for the first one
+     */
+    record AccessExplanation(
+            GatewayConfig config,
+            String name,
+            Set<String> groups,
+            Map<String, String> claims,
+            @Nullable String listener) {
 
         /** @throws ConfigException if the file of API keys cannot be read */
         List<String> lines(ModelRef model) throws ConfigException {
             Principal principal = principal();
-            String listener =
-                    caller.listener() == null ? config.listeners().getFirst().label() : caller.listener();
+            String on = listener == null ? config.listeners().getFirst().label() : listener;
             AccessPolicy policy = AccessPolicy.of(config);
             List<String> lines = new ArrayList<>();
             lines.add("caller: '" + principal.name() + "', identified by "
                     + principal.identifiedBy().name().toLowerCase(Locale.ROOT) + ", groups "
                     + new TreeSet<>(principal.groups())
-                    + ", on listener " + listener);
+                    + ", on listener " + on);
             for (Permission permission : Permission.values()) {
-                AccessDecision decision = policy.onModel(principal, listener, permission, model);
+                AccessDecision decision = policy.onModel(principal, on, permission, model);
                 lines.add("may " + permission.label() + ": " + reason(decision, permission));
             }
             return lines.stream().map(config.references()::masked).toList();
@@ -219,17 +215,17 @@ final class ConfigCommands {
         }
 
         private Principal principal() throws ConfigException {
-            Set<String> groups = new HashSet<>(caller.groups());
-            IdentifiedBy way = caller.name().isEmpty() ? IdentifiedBy.NONE : IdentifiedBy.JWT;
+            Set<String> all = new HashSet<>(groups);
+            IdentifiedBy way = name.isEmpty() ? IdentifiedBy.NONE : IdentifiedBy.JWT;
             for (ApiKeyEntry entry : keys()) {
-                if (entry.name().equals(caller.name())) {
+                if (entry.name().equals(name)) {
                     way = IdentifiedBy.API_KEY;
-                    groups.addAll(entry.groups());
+                    all.addAll(entry.groups());
                 }
             }
-            Map<String, Set<String>> claims = new HashMap<>();
-            caller.claims().forEach((claim, value) -> claims.put(claim, Set.of(value)));
-            return new Principal(caller.name(), groups, claims, way);
+            Map<String, Set<String>> values = new HashMap<>();
+            claims.forEach((claim, value) -> values.put(claim, Set.of(value)));
+            return new Principal(name, all, values, way);
         }
 
         private List<ApiKeyEntry> keys() throws ConfigException {

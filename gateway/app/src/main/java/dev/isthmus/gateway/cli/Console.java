@@ -21,7 +21,6 @@ record Console(PrintWriter out, PrintWriter err, BooleanSupplier terminal) {
         return console != null && console.isTerminal();
     }
 
-    /** Those of the process. */
     static Console standard() {
         return new Console(
                 new PrintWriter(System.out, true, System.out.charset()),

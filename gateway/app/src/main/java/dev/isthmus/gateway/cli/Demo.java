@@ -84,6 +84,5 @@ record Demo(InetSocketAddress address, String console, PrintWriter out) {
         out.println("In a browser: " + console);
         out.println();
         out.println("Serving until interrupted (Ctrl-C). For your own servers: ./isthmus serve --config FILE");
-        out.flush();
     }
 }

@@ -3,12 +3,14 @@ package dev.isthmus.gateway.cli;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.cli.RemoteCommand.Question;
 import dev.isthmus.gateway.settings.LogArea;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.StringJoiner;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -17,21 +19,36 @@ import org.jspecify.annotations.Nullable;
 
 /** The commands that show what a running gateway knows of its servers and models. */
 final class FleetCommands {
+    private static final String LAST_ERRORS = "last_errors";
+    private static final Option REASON =
+            CommandOptions.valued("reason", "TEXT", "Why the server is drained: for those who look what is wrong.");
+    private static final Option FORCE =
+            CommandOptions.flag("force", "Drains the server though no other one of its upstream is ready.");
+    private static final Option RAMP = CommandOptions.valued("model", "MODEL", "The model whose ramp --do changes.");
+    private static final Option ACTION = CommandOptions.valued(
+            "do", "pause|resume|restart|rollback", "Changes the ramp of --model. Needs the admin token.");
+    private static final Option LEVEL = CommandOptions.valued(
+            "level", "error|warn|info|debug|default", "The level; default: as configured. Needs the admin token.");
+    private static final Option LOGGER = CommandOptions.valued(
+            "logger",
+            LogArea.labels().replace(", ", "|"),
+            "The area that --level changes. Default: all but libraries.");
+    private static final Option TIME =
+            CommandOptions.valued("for", "TIME", "How long the level holds, at most 24h. Default: 10m.");
+
     private FleetCommands() {}
 
+    static Question at(String path) {
+        return (admin, arguments) -> admin.get(path);
+    }
+
     /**
-     * A command that prints a table.
-     *
      * @param columns as {@link TextTable#print} takes them
      * @param rows the elements of the document
      */
-    private static RemoteCommand table(
-            String name, String description, String path, String columns, Function<JsonNode, Stream<ObjectNode>> rows) {
-        return new RemoteCommand(
-                name,
-                description,
-                path,
-                (document, console) -> TextTable.print(console.out(), columns, rows.apply(document)));
+    private static BiConsumer<JsonNode, Console> table(
+            String columns, Function<JsonNode, Stream<? extends JsonNode>> rows) {
+        return (document, console) -> TextTable.print(console.out(), columns, rows.apply(document));
     }
 
     static Stream<ObjectNode> objects(JsonNode list) {
@@ -43,59 +60,51 @@ final class FleetCommands {
     }
 
     /** Lists the servers and their health, or takes one out of service and puts it into service again. */
-    static final class ServersCommand extends RemoteCommand {
-        private static final Option REASON =
-                CommandOptions.valued("reason", "TEXT", "Why the server is drained: for those who look what is wrong.");
-        private static final Option FORCE =
-                CommandOptions.flag("force", "Drains the server though no other one of its upstream is ready.");
-
-        ServersCommand() {
-            super(
-                    "servers",
-                    List.of("[ACTION]", "[ADDRESS]"),
-                    "Lists the servers of a running gateway, or takes one out of service: drain or enable ADDRESS.",
-                    "/servers",
-                    ServersCommand::print,
-                    REASON,
-                    FORCE);
-        }
-
-        @Override
-        JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
-            String action = arguments.operands() == 0 ? "" : arguments.operand(0);
-            boolean drains = action.equals("drain");
-            String reason = arguments.text(REASON);
-            if (!drains && (reason != null || arguments.has(FORCE))) {
-                throw new UsageException("--reason and --force need drain ADDRESS");
-            }
-            if (action.isEmpty()) {
-                return super.document(admin, arguments);
-            }
-            if (arguments.operands() != 2 || !(drains || action.equals("enable"))) {
-                throw new UsageException("drain ADDRESS or enable ADDRESS is expected, got " + action);
-            }
-            return admin.post("/servers/" + AdminClient.segment(arguments.operand(1)) + "/" + action
-                    + (drains ? "?force=" + arguments.has(FORCE) : "")
-                    + query("reason", reason));
-        }
-
-        /** @param document lists servers, or says what became of one */
-        static void print(JsonNode document, Console console) {
-            if (document.has("state")) {
-                console.out().println(line(document.path("server")) + ": " + line(document.path("state")));
-                return;
-            }
-            TextTable.print(
-                    console.out(),
-                    "UPSTREAM=upstream, SERVER=server, READY=ready, EJECTED=ejected, MODELS=models, DIALECT=dialect,"
-                            + " NAME=name, VERSION=version, REASON=reason",
-                    objects(document.path("servers"))
-                            .map(server -> server.put("models", models(server.path("models")))
-                                    .put("dialect", dialect(server))));
-        }
+    static RemoteCommand servers() {
+        return new RemoteCommand(
+                "servers",
+                List.of("[ACTION]", "[ADDRESS]"),
+                "Lists the servers of a running gateway, or takes one out of service: drain or enable ADDRESS.",
+                FleetCommands::servers,
+                FleetCommands::servers,
+                REASON,
+                FORCE);
     }
 
-    private static String models(JsonNode models) {
+    private static JsonNode servers(AdminClient admin, Arguments arguments) throws Exception {
+        String action = arguments.operands() == 0 ? "" : arguments.operand(0);
+        boolean drains = action.equals("drain");
+        String reason = arguments.text(REASON);
+        if (!drains && (reason != null || arguments.has(FORCE))) {
+            throw new UsageException("--reason and --force need drain ADDRESS");
+        }
+        if (action.isEmpty()) {
+            return admin.get("/servers");
+        }
+        if (arguments.operands() != 2 || !(drains || action.equals("enable"))) {
+            throw new UsageException("drain ADDRESS or enable ADDRESS is expected, got " + action);
+        }
+        return admin.post("/servers/" + AdminClient.segment(arguments.operand(1)) + "/" + action
+                + (drains ? "?force=" + arguments.has(FORCE) : "")
+                + query("reason", reason));
+    }
+
+    /** @param document lists servers, or says what became of one */
+    static void servers(JsonNode document, Console console) {
+        if (document.has("state")) {
+            console.out().println(line(document.path("server")) + ": " + line(document.path("state")));
+            return;
+        }
+        TextTable.print(
+                console.out(),
+                "UPSTREAM=upstream, SERVER=server, READY=ready, EJECTED=ejected, MODELS=models, DIALECT=dialect,"
+                        + " NAME=name, VERSION=version, REASON=reason",
+                objects(document.path("servers"))
+                        .map(server -> server.put("models", readyModels(server.path("models")))
+                                .put("dialect", dialect(server))));
+    }
+
+    private static String readyModels(JsonNode models) {
         return ratio(
                 models.valueStream()
                         .filter(model -> model.path("ready").asBoolean())
@@ -110,61 +119,56 @@ final class FleetCommands {
     }
 
     /** Says what is wrong now; with the token also with which error calls failed last. */
-    static final class ProblemsCommand extends RemoteCommand {
-        private static final String LAST_ERRORS = "last_errors";
+    static RemoteCommand problems() {
+        return new RemoteCommand(
+                "problems",
+                "Says what is wrong with a running gateway, its servers and models, with cause and next step.",
+                FleetCommands::problems,
+                FleetCommands::problems);
+    }
 
-        ProblemsCommand() {
-            super(
-                    "problems",
-                    "Says what is wrong with a running gateway, its servers and models, with cause and next step.",
-                    "/problems",
-                    ProblemsCommand::print);
+    private static JsonNode problems(AdminClient admin, Arguments arguments) throws Exception {
+        ObjectNode document = (ObjectNode) admin.get("/problems");
+        if (arguments.has(CommandOptions.TOKEN)) {
+            document.set(LAST_ERRORS, admin.get("/debug/errors?limit=5").path("servers"));
         }
+        return document;
+    }
 
-        @Override
-        JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
-            ObjectNode document = (ObjectNode) super.document(admin, arguments);
-            if (arguments.has(CommandOptions.TOKEN)) {
-                document.set(LAST_ERRORS, admin.get("/debug/errors?limit=5").path("servers"));
-            }
-            return document;
+    private static void problems(JsonNode document, Console console) {
+        for (JsonNode problem : document.path("problems")) {
+            console.out().println(line(problem.path("severity")) + ": " + line(problem.path("text")));
+            console.out().println("  since: " + line(problem.path("since")));
+            console.out().println("  cause: " + line(problem.path("cause")));
+            lastError(problem.path("subject"), document.path(LAST_ERRORS))
+                    .ifPresent(error -> console.out().println("  error: " + error));
+            console.out().println("  next:  " + line(problem.path("next_step")));
         }
+        int more = document.path("all").asInt() - document.path("problems").size();
+        if (more > 0) {
+            console.out().println(more + " more");
+        }
+        if (document.path("all").asInt() == 0) {
+            console.out().println("nothing is wrong");
+        }
+    }
 
-        private static void print(JsonNode document, Console console) {
-            for (JsonNode problem : document.path("problems")) {
-                console.out().println(line(problem.path("severity")) + ": " + line(problem.path("text")));
-                console.out().println("  since: " + line(problem.path("since")));
-                console.out().println("  cause: " + line(problem.path("cause")));
-                lastError(problem.path("subject"), document.path(LAST_ERRORS))
-                        .ifPresent(error -> console.out().println("  error: " + error));
-                console.out().println("  next:  " + line(problem.path("next_step")));
-            }
-            int more = document.path("all").asInt() - document.path("problems").size();
-            if (more > 0) {
-                console.out().println(more + " more");
-            }
-            if (document.path("all").asInt() == 0) {
-                console.out().println("nothing is wrong");
-            }
+    /** The newest error of the server or model that a problem is about. */
+    private static Optional<String> lastError(JsonNode subject, JsonNode servers) {
+        if (!subject.has("upstream") && !subject.has("model")) {
+            return Optional.empty();
         }
+        return servers.valueStream()
+                .filter(each -> isOf(subject, "upstream", each.path("upstream"))
+                        && (each.path("server").asText().isEmpty() || isOf(subject, "server", each.path("server"))))
+                .flatMap(each -> each.path("last").valueStream())
+                .filter(error -> isOf(subject, "model", error.path("route")))
+                .max(Comparator.comparing(error -> error.path("time").asText()))
+                .map(FleetCommands::error);
+    }
 
-        /** The newest error of the server or model that a problem is about. */
-        private static Optional<String> lastError(JsonNode subject, JsonNode servers) {
-            if (!subject.has("upstream") && !subject.has("model")) {
-                return Optional.empty();
-            }
-            return servers.valueStream()
-                    .filter(each -> isOf(subject, "upstream", each.path("upstream"))
-                            && (each.path("server").asText().isEmpty() || isOf(subject, "server", each.path("server"))))
-                    .flatMap(each -> each.path("last").valueStream())
-                    .filter(error -> isOf(subject, "model", error.path("route")))
-                    .max(Comparator.comparing(error -> error.path("time").asText()))
-                    .map(FleetCommands::error);
-        }
-
-        private static boolean isOf(JsonNode subject, String name, JsonNode value) {
-            return !subject.has(name) || subject.path(name).equals(value);
-        }
+    private static boolean isOf(JsonNode subject, String name, JsonNode value) {
+        return !subject.has(name) || subject.path(name).equals(value);
     }
 
     private static String error(JsonNode error) {
@@ -173,48 +177,53 @@ final class FleetCommands {
 
     /** Lists the last errors of calls, by server. */
     static RemoteCommand errors() {
-        return table(
+        return new RemoteCommand(
                 "errors",
                 "Lists the last errors of calls to each server, the newest first. Needs the admin token.",
-                "/debug/errors?limit=5",
-                "UPSTREAM=upstream, SERVER=server, ERRORS=errors, MODEL=route, REQUEST ID=request_id, ERROR=error",
-                document -> objects(document.path("servers"))
-                        .flatMap(server -> objects(server.path("last"))
-                                .map(error -> error.put("error", error(error)).setAll(server))));
+                at("/debug/errors?limit=5"),
+                table(
+                        "UPSTREAM=upstream, SERVER=server, ERRORS=errors, MODEL=route, REQUEST ID=request_id, ERROR=error",
+                        document -> objects(document.path("servers"))
+                                .flatMap(server -> objects(server.path("last"))
+                                        .map(error ->
+                                                error.put("error", error(error)).setAll(server)))));
     }
 
     /** Lists where servers of a model describe it differently. */
     static RemoteCommand drift() {
-        return table(
+        return new RemoteCommand(
                 "drift",
                 "Lists where the servers of a model describe it differently.",
-                "/drift",
-                "MODEL=model, UPSTREAM=upstream, SERVER=server, KIND=kind, SUBJECT=subject, MERGED=merged, SAID=said",
-                document -> objects(document.path("models"))
-                        .flatMap(model ->
-                                objects(model.path("drift")).map(each -> each.set("model", model.path("name")))));
+                at("/drift"),
+                table(
+                        "MODEL=model, UPSTREAM=upstream, SERVER=server, KIND=kind, SUBJECT=subject, MERGED=merged, SAID=said",
+                        document -> objects(document.path("models"))
+                                .flatMap(model -> objects(model.path("drift"))
+                                        .map(each -> each.<JsonNode>set("model", model.path("name"))))));
     }
 
     /** Lists what the caches keep. */
     static RemoteCommand cache() {
-        return table(
+        return new RemoteCommand(
                 "cache",
                 "Lists what the caches of a running gateway keep, and how many requests they answered.",
-                "/cache",
-                "MODEL=model, RESPONSES=entries, BYTES=bytes, MAX BYTES=max_bytes, HIT=hit, MISS=miss,"
-                        + " COLLAPSED=collapsed",
-                document -> objects(document.path("models")));
+                at("/cache"),
+                table(
+                        "MODEL=model, RESPONSES=entries, BYTES=bytes, MAX BYTES=max_bytes, HIT=hit, MISS=miss,"
+                                + " COLLAPSED=collapsed",
+                        document -> objects(document.path("models"))));
     }
 
     /** Lists the gateways of a deployment. */
     static RemoteCommand gateways() {
-        return table(
+        return new RemoteCommand(
                 "gateways",
                 "Lists the gateways that a running gateway knows, with their versions and configurations.",
-                "/gateways",
-                "GATEWAY=name, STATE=shown, VERSION=version, CONFIGURATION=configuration, CALLS=calls,"
-                        + " DIFFERS=differs, REASON=reason",
-                document -> objects(document.path("gateways")).map(FleetCommands::gateway));
+                at("/gateways"),
+                table(
+                        "GATEWAY=name, STATE=shown, VERSION=version, CONFIGURATION=configuration, CALLS=calls,"
+                                + " DIFFERS=differs, REASON=reason",
+                        document -> objects(document.path("gateways")).map(FleetCommands::gateway)));
     }
 
     private static ObjectNode gateway(ObjectNode gateway) {
@@ -238,12 +247,13 @@ final class FleetCommands {
 
     /** Lists what operators, callers and the gateway itself have changed. */
     static RemoteCommand audit() {
-        return table(
+        return new RemoteCommand(
                 "audit",
                 "Lists who has changed what in a running gateway, the last changes first. Needs the admin token.",
-                "/audit",
-                "TIME=time, WHO=who, FROM=from, ACTION=action, SUBJECT=subject, BEFORE=before, AFTER=after",
-                document -> objects(document.path("entries")).map(FleetCommands::entry));
+                at("/audit"),
+                table(
+                        "TIME=time, WHO=who, FROM=from, ACTION=action, SUBJECT=subject, BEFORE=before, AFTER=after",
+                        document -> objects(document.path("entries")).map(FleetCommands::entry)));
     }
 
     private static ObjectNode entry(ObjectNode entry) {
@@ -269,7 +279,7 @@ final class FleetCommands {
         return new RemoteCommand(
                 "models",
                 "Lists the models of a running gateway, with their versions and servers.",
-                "/index",
+                at("/index"),
                 FleetCommands::models);
     }
 
@@ -299,31 +309,25 @@ final class FleetCommands {
     }
 
     /** Whether the gateway accepts traffic. */
-    static final class HealthCommand extends RemoteCommand {
-        HealthCommand() {
-            super(
-                    "health",
-                    "Says whether a running gateway is ready; exits with 1 if it is not.",
-                    "/ready",
-                    (document, console) ->
-                            console.out().println(document.path("error").asText("ready")));
-        }
-
-        @Override
-        JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
-            return admin.ask("/ready");
-        }
+    static RemoteCommand health() {
+        return new RemoteCommand(
+                "health",
+                "Says whether a running gateway is ready; exits with 1 if it is not.",
+                (admin, arguments) -> admin.ask("/ready"),
+                (document, console) ->
+                        console.out().println(document.path("error").asText("ready")));
     }
 
     /** Lists the shadows and their comparisons. */
     static RemoteCommand shadows() {
-        return table(
+        return new RemoteCommand(
                 "shadows",
                 "Lists the shadows of a running gateway, with the differences that were found.",
-                "/shadows",
-                "MODEL=model, SHADOW=shadow, ANSWERED=answered, FAILED=failed, EQUAL=equal, DIFFERENT=different,"
-                        + " WORST=worst_difference, LAST MISMATCH=last_mismatch",
-                document -> objects(document).map(FleetCommands::shadow));
+                at("/shadows"),
+                table(
+                        "MODEL=model, SHADOW=shadow, ANSWERED=answered, FAILED=failed, EQUAL=equal, DIFFERENT=different,"
+                                + " WORST=worst_difference, LAST MISMATCH=last_mismatch",
+                        document -> objects(document).map(FleetCommands::shadow)));
     }
 
     private static ObjectNode shadow(ObjectNode shadow) {
@@ -339,137 +343,94 @@ final class FleetCommands {
                 .put("different", comparisons.path("different").asText());
     }
 
-    /** The ramps and their steps. */
-    static final class RampsCommand extends RemoteCommand {
-        private static final Option MODEL =
-                CommandOptions.valued("model", "MODEL", "The model whose ramp --do changes.");
-        private static final Option ACTION = CommandOptions.valued(
-                "do", "pause|resume|restart|rollback", "Changes the ramp of --model. Needs the admin token.");
+    /** Lists the ramps and their steps, or changes one. */
+    static RemoteCommand ramps() {
+        return new RemoteCommand(
+                "ramps",
+                "Lists the ramps of a running gateway, or changes one: --model MODEL --do pause.",
+                FleetCommands::ramps,
+                table(
+                        "MODEL=model, TARGET=target, STATE=state, SHARE=share, STEP=step, ANSWERED=step_answered,"
+                                + " ERRORS=errors, REASON=reason",
+                        document -> objects(document).map(FleetCommands::ramp)),
+                RAMP,
+                ACTION);
+    }
 
-        RampsCommand() {
-            super(
-                    "ramps",
-                    "Lists the ramps of a running gateway, or changes one: --model MODEL --do pause.",
-                    "/ramps",
-                    RampsCommand::print,
-                    MODEL,
-                    ACTION);
+    private static JsonNode ramps(AdminClient admin, Arguments arguments) throws Exception {
+        String model = arguments.text(RAMP);
+        String action = arguments.text(ACTION);
+        if (model == null && action == null) {
+            return admin.get("/ramps");
         }
+        if (model == null || action == null) {
+            throw new UsageException("--model and --do are expected together");
+        }
+        return admin.post("/ramps/" + AdminClient.segment(model) + "/" + AdminClient.segment(action));
+    }
 
-        @Override
-        JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
-            String model = arguments.text(MODEL);
-            String action = arguments.text(ACTION);
-            if (model == null && action == null) {
-                return super.document(admin, arguments);
-            }
-            if (model == null || action == null) {
-                throw new UsageException("--model and --do are expected together");
-            }
-            return admin.post("/ramps/" + AdminClient.segment(model) + "/" + AdminClient.segment(action));
-        }
+    private static ObjectNode ramp(ObjectNode ramp) {
+        String held = ramp.path("held").asText();
+        return ramp.put("share", percent(ramp.path("share")))
+                .put("step", ratio(ramp.path("step").asText(), ramp.path("steps")))
+                .put("errors", percent(ramp.path("step_error_rate")))
+                .put("reason", ramp.path("reason").asText() + (held.isEmpty() ? "" : "held: " + held));
+    }
 
-        private static void print(JsonNode document, Console console) {
-            TextTable.print(
-                    console.out(),
-                    "MODEL=model, TARGET=target, STATE=state, SHARE=share, STEP=step, ANSWERED=step_answered,"
-                            + " ERRORS=errors, REASON=reason",
-                    objects(document)
-                            .map(ramp -> ramp.put("share", percent(ramp.path("share")))
-                                    .put("step", ratio(ramp.path("step").asText(), ramp.path("steps")))
-                                    .put("errors", percent(ramp.path("step_error_rate")))
-                                    .put("reason", ramp.path("reason").asText() + held(ramp))));
-        }
-
-        private static String held(JsonNode ramp) {
-            String held = ramp.path("held").asText();
-            return held.isEmpty() ? "" : "held: " + held;
-        }
-
-        private static String percent(JsonNode share) {
-            return String.format(Locale.ROOT, "%.4g %%", share.asDouble() * 100);
-        }
+    private static String percent(JsonNode share) {
+        return String.format(Locale.ROOT, "%.4g %%", share.asDouble() * 100);
     }
 
     /** What became of a call, by its request id. */
-    static final class CallCommand extends RemoteCommand {
-        private static final String PATH = "/debug/calls/";
-
-        CallCommand() {
-            super(
-                    "call",
-                    List.of("REQUEST_ID"),
-                    "Says what became of a call: server, attempts, phases, error. Needs the admin token.",
-                    PATH,
-                    CallCommand::print);
-        }
-
-        @Override
-        JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
-            return admin.get(PATH + AdminClient.segment(arguments.operand(0)));
-        }
-
-        private static void print(JsonNode call, Console console) {
-            TextTable.print(
-                    console.out(),
-                    "FIELD=field, VALUE=value",
-                    call.properties().stream()
-                            .filter(field -> !field.getKey().equals("number"))
-                            .map(field -> JsonNodeFactory.instance
-                                    .objectNode()
-                                    .put("field", field.getKey())
-                                    .put("value", text(field.getValue())))
-                            .filter(row -> !row.path("value").asText().isEmpty()));
-        }
-
-        private static String text(JsonNode value) {
-            return value.isContainerNode() ? value.toString() : value.asText();
-        }
+    static RemoteCommand call() {
+        return new RemoteCommand(
+                "call",
+                List.of("REQUEST_ID"),
+                "Says what became of a call: server, attempts, phases, error. Needs the admin token.",
+                (admin, arguments) -> admin.get("/debug/calls/" + AdminClient.segment(arguments.operand(0))),
+                table("FIELD=field, VALUE=value", FleetCommands::fields));
     }
 
-    /** The levels of the log of a running gateway, and their change for a time. */
-    static final class LoggingCommand extends RemoteCommand {
-        private static final Option LEVEL = CommandOptions.valued(
-                "level", "error|warn|info|debug|default", "The level; default: as configured. Needs the admin token.");
-        private static final Option LOGGER = CommandOptions.valued(
-                "logger",
-                LogArea.labels().replace(", ", "|"),
-                "The area that --level changes. Default: all but libraries.");
-        private static final Option TIME =
-                CommandOptions.valued("for", "TIME", "How long the level holds, at most 24h. Default: 10m.");
+    private static Stream<ObjectNode> fields(JsonNode call) {
+        return call.properties().stream()
+                .filter(field -> !field.getKey().equals("number"))
+                .map(field -> JsonNodeFactory.instance
+                        .objectNode()
+                        .put("field", field.getKey())
+                        .put(
+                                "value",
+                                field.getValue().isContainerNode()
+                                        ? field.getValue().toString()
+                                        : field.getValue().asText()))
+                .filter(row -> !row.path("value").asText().isEmpty());
+    }
 
-        LoggingCommand() {
-            super(
-                    "logging",
-                    "Lists the log levels of a running gateway, or sets one for a time: --level debug --for 10m.",
-                    "/logging",
-                    LoggingCommand::print,
-                    LEVEL,
-                    LOGGER,
-                    TIME);
-        }
+    /** Lists the levels of the log of a running gateway, or changes them for a time. */
+    static RemoteCommand logging() {
+        return new RemoteCommand(
+                "logging",
+                "Lists the log levels of a running gateway, or sets one for a time: --level debug --for 10m.",
+                FleetCommands::logging,
+                table(
+                        "LOGGER=logger, LEVEL=level, UNTIL=until, THEN=configured",
+                        document -> document.path("loggers").properties().stream()
+                                .map(each -> ((ObjectNode) each.getValue()).put("logger", each.getKey()))),
+                LEVEL,
+                LOGGER,
+                TIME);
+    }
 
-        @Override
-        JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
-            String level = arguments.text(LEVEL);
-            String logger = arguments.text(LOGGER);
-            String time = arguments.text(TIME);
-            if (level == null && logger == null && time == null) {
-                return super.document(admin, arguments);
-            }
-            if (level == null) {
-                throw new UsageException("--logger and --for need --level");
-            }
-            return admin.post(
-                    "/logging?level=" + AdminClient.segment(level) + query("logger", logger) + query("for", time));
+    private static JsonNode logging(AdminClient admin, Arguments arguments) throws Exception {
+        String level = arguments.text(LEVEL);
+        String logger = arguments.text(LOGGER);
+        String time = arguments.text(TIME);
+        if (level == null && logger == null && time == null) {
+            return admin.get("/logging");
         }
-
-        private static void print(JsonNode document, Console console) {
-            TextTable.print(
-                    console.out(),
-                    "LOGGER=logger, LEVEL=level, UNTIL=until, THEN=configured",
-                    document.path("loggers").properties().stream()
-                            .map(each -> ((ObjectNode) each.getValue()).put("logger", each.getKey())));
+        if (level == null) {
+            throw new UsageException("--logger and --for need --level");
         }
+        return admin.post(
+                "/logging?level=" + AdminClient.segment(level) + query("logger", logger) + query("for", time));
     }
 }

@@ -59,7 +59,6 @@ record GatewayProcess(
         return IsthmusCommand.REFUSED;
     }
 
-    /** Starts the gateway and leaves it running. */
     Gateway start(PrintWriter out, WarmUp warmUp) throws Exception {
         if (files.isEmpty()) {
             DemoToken token = DemoToken.create();
@@ -95,11 +94,12 @@ record GatewayProcess(
         }
         out.println("Warming up for at most " + limit.toSeconds()
                 + " s; the gateway serves calls meanwhile, and reports itself ready afterwards.");
-        out.flush();
-        warmUp.begin(limit, health.idleWarmUp(), gateway::isServing, () -> {
-            out.println(gateway.ready() ? "Ready." : "The warm-up has finished; the gateway is not ready yet.");
-            out.flush();
-        });
+        warmUp.begin(
+                limit,
+                health.idleWarmUp(),
+                gateway::isServing,
+                () -> out.println(
+                        gateway.ready() ? "Ready." : "The warm-up has finished; the gateway is not ready yet."));
     }
 
     private GatewayConfig overridden(GatewayConfig config) throws ConfigException {

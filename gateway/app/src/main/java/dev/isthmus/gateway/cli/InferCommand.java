@@ -86,7 +86,6 @@ final class InferCommand extends Command {
         } else {
             print(report, count, console);
         }
-        console.out().flush();
         return report.failed() > 0 ? FAILED : 0;
     }
 

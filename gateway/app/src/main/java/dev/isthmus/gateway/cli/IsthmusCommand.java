@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.Version;
-import dev.isthmus.gateway.cli.FleetCommands.LoggingCommand;
 import dev.isthmus.gateway.net.FailureReason;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -29,32 +28,28 @@ public final class IsthmusCommand {
             new ValidateRequestCommand(),
             new InferCommand(),
             new ReplayCommand(),
-            new FleetCommands.HealthCommand(),
-            new FleetCommands.ProblemsCommand(),
+            FleetCommands.health(),
+            FleetCommands.problems(),
             FleetCommands.errors(),
             FleetCommands.gateways(),
-            new FleetCommands.ServersCommand(),
+            FleetCommands.servers(),
             FleetCommands.models(),
             new TopCommand(),
             new TapCommand(),
-            new FleetCommands.RampsCommand(),
+            FleetCommands.ramps(),
             FleetCommands.shadows(),
             FleetCommands.drift(),
             FleetCommands.cache(),
-            new FleetCommands.CallCommand(),
+            FleetCommands.call(),
             FleetCommands.audit(),
-            new LoggingCommand(),
+            FleetCommands.logging(),
             new CompletionCommand(),
             new HelpCommand(),
             new VersionCommand());
 
     private IsthmusCommand() {}
 
-    /**
-     * The entry point.
-     *
-     * @param arguments see {@code isthmus --help}
-     */
+    /** @param arguments see {@code isthmus --help} */
     public static void main(String[] arguments) {
         int code = run(Console.standard(), arguments);
         if (code != 0) {
@@ -157,7 +152,6 @@ public final class IsthmusCommand {
         }
     }
 
-    /** The help texts. */
     static final class HelpText {
         private static final int WIDTH = 100;
         private static final Option VERSION = Option.builder("V")
@@ -167,20 +161,17 @@ public final class IsthmusCommand {
 
         private HelpText() {}
 
-        /** The help of one command. */
         static void of(Command command, PrintWriter out) {
             out.println(usage(command));
             command.description().forEach(out::println);
             options(Arguments.options(command), out);
         }
 
-        /** The usage line of a command. */
         static String usage(Command command) {
             String operands = command.operands().isEmpty() ? "" : " " + String.join(" ", command.operands());
             return "Usage: isthmus " + command.name() + " [OPTIONS]" + operands;
         }
 
-        /** The general help. */
         static void of(List<Command> commands, PrintWriter out) {
             out.println("Usage: isthmus [OPTIONS] [COMMAND]");
             out.println("One ingress in front of every server that speaks the Open Inference Protocol.");
@@ -192,7 +183,6 @@ public final class IsthmusCommand {
                     .forEach(command -> out.printf(
                             "  %-16s %s%n",
                             command.name(), command.description().getFirst()));
-            out.flush();
         }
 
         private static void options(List<Option> options, PrintWriter out) {

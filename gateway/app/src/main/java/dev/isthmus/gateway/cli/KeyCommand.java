@@ -37,7 +37,6 @@ final class KeyCommand extends Command {
         PrintWriter out = console.out();
         out.println("key:  " + key);
         out.println("line: " + ApiKeyFile.line(name, Digests.of(Digests.SHA_256, key)));
-        out.flush();
         return 0;
     }
 }

@@ -50,7 +50,6 @@ final class LocalProcessCommand extends Command {
         try (Gateway gateway = Gateway.start(source)) {
             gateway.awaitLocalModels();
             console.out().println(LocalProcess.LOADED);
-            console.out().flush();
             end.join();
         }
         return 0;

@@ -12,18 +12,27 @@ import org.jspecify.annotations.Nullable;
 
 /** A command that asks the admin address of a running gateway for a document and prints it. */
 class RemoteCommand extends Command {
-    private final String path;
+    private final Question question;
     private final BiConsumer<JsonNode, Console> print;
+
+    /** Asks a gateway for a document; one with an {@code error} is printed, too. */
+    @FunctionalInterface
+    interface Question {
+        JsonNode ask(AdminClient admin, Arguments arguments) throws Exception;
+    }
 
     /**
      * @param description lines of the help text
-     * @param path of the document
      * @param print prints the document for people
      * @param further options of this command alone
      */
     RemoteCommand(
-            String name, String description, String path, BiConsumer<JsonNode, Console> print, Option... further) {
-        this(name, List.of(), description, path, print, further);
+            String name,
+            String description,
+            Question question,
+            BiConsumer<JsonNode, Console> print,
+            Option... further) {
+        this(name, List.of(), description, question, print, further);
     }
 
     /** @param operands as in {@link Command#operands} */
@@ -31,22 +40,17 @@ class RemoteCommand extends Command {
             String name,
             List<String> operands,
             String description,
-            String path,
+            Question question,
             BiConsumer<JsonNode, Console> print,
             Option... further) {
         super(name, operands, RemoteOptions.with(further), description.split("\n"));
-        this.path = path;
+        this.question = question;
         this.print = print;
-    }
-
-    /** Asks for the document; one with an {@code error} is printed, too. */
-    JsonNode document(AdminClient admin, Arguments arguments) throws Exception {
-        return admin.get(path);
     }
 
     /** As {@link #run(Arguments, Console)}, with a client; prints the document. */
     int run(AdminClient admin, RemoteOptions options, Arguments arguments, Console console) throws Exception {
-        JsonNode document = document(admin, arguments);
+        JsonNode document = question.ask(admin, arguments);
         if (options.json()) {
             console.out().println(document.toPrettyString());
         } else {
@@ -60,9 +64,6 @@ class RemoteCommand extends Command {
         RemoteOptions options = RemoteOptions.of(arguments);
         try (AdminClient admin = new AdminClient(options)) {
             return run(admin, options, arguments, console);
-        } catch (AdminClient.AdminException e) {
-            console.err().println("isthmus " + name() + ": " + e.getMessage());
-            return 1;
         }
     }
 

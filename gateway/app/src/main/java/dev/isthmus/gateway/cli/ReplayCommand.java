@@ -93,10 +93,8 @@ final class ReplayCommand extends Command {
             out.println(report.document().toPrettyString());
         } else {
             report.problems().forEach(console.err()::println);
-            console.err().flush();
             report.text().forEach(out::println);
         }
-        out.flush();
     }
 
     private static ReplaySettings settings(Arguments arguments) throws UsageException {

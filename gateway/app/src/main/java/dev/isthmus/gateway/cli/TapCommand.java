@@ -28,7 +28,7 @@ final class TapCommand extends RemoteCommand {
         super("tap", """
                 Prints the calls of a running gateway as they end, until interrupted. Needs the admin token.
                 The gateway selects them, and keeps so many in a second; how many are missing is said.
-                """, PATH, (calls, console) -> {}, MODEL, CODE, CALLER, UPSTREAM, COUNT);
+                """, FleetCommands.at(PATH), (calls, console) -> {}, MODEL, CODE, CALLER, UPSTREAM, COUNT);
     }
 
     @Override
@@ -70,7 +70,6 @@ final class TapCommand extends RemoteCommand {
                                 + " calls are missing: there are more than the gateway keeps; select fewer");
                 missing = matching - printed;
             }
-            console.err().flush();
             matching = now;
             if (console.out().checkError() || left == 0) {
                 return 0;

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.cli;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.isthmus.gateway.cli.AdminClient.AdminException;
 import dev.isthmus.gateway.cli.RemoteCommand.RemoteOptions;
 import dev.isthmus.gateway.settings.Units;
 import java.io.IOException;
@@ -23,10 +22,16 @@ final class TopCommand extends RemoteCommand {
             CommandOptions.valued("interval", "TIME", "Time between two looks at the gateway; default 5s.");
 
     TopCommand() {
-        super("top", """
+        super(
+                "top",
+                """
                 Shows the traffic of a running gateway by model and server, until interrupted.
                 Only inferences count. FAILED/S: because of a server or the gateway; REJECTED/S: because of the client.
-                """, PATH, (rates, console) -> lines(rates).forEach(console.out()::println), ONCE, INTERVAL);
+                """,
+                FleetCommands.at(PATH),
+                (rates, to) -> lines(rates).forEach(to.out()::println),
+                ONCE,
+                INTERVAL);
     }
 
     /** On a terminal, ends when the thread is interrupted, or with the process. */
@@ -46,7 +51,7 @@ final class TopCommand extends RemoteCommand {
                 Thread.sleep(interval);
                 try {
                     shown = lines(admin.get(PATH));
-                } catch (AdminException e) {
+                } catch (IOException e) {
                     shown = List.of(String.valueOf(e.getMessage()));
                 }
             }

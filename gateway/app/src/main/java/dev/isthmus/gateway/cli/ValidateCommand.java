@@ -141,11 +141,9 @@ final class ValidateCommand extends Command {
             console.out().println(validation.name() + ": good");
             // They are no problems, and appear beside the result.
             hints.forEach(hint -> console.err().println(validation.name() + ": hint: " + hint));
-            console.err().flush();
             if (report != null) {
-                FleetCommands.ServersCommand.print(report, console);
+                FleetCommands.servers(report, console);
                 problems.forEach(console.err()::println);
-                console.err().flush();
             }
         } else {
             validation.report(problems.stream().map(validation::problem).toList());

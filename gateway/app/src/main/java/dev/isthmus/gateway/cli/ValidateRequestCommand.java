@@ -102,17 +102,13 @@ final class ValidateRequestCommand extends Command {
         } else {
             document.path("errors")
                     .forEach(each -> console.out().println(each.path("message").asText()));
-            if (!compared && !protocol(document)) {
+            String reason = document.path("errors").path(0).path("reason").asText();
+            if (!compared && !reason.equals("protocol")) {
                 console.out().println("the metadata of the model, or of one of its servers, are not known");
             } else if (valid) {
                 console.out().println("the request matches the metadata of the model");
             }
         }
-        console.out().flush();
         return valid ? 0 : INVALID;
-    }
-
-    private static boolean protocol(JsonNode document) {
-        return document.path("errors").path(0).path("reason").asText().equals("protocol");
     }
 }

@@ -126,10 +126,9 @@ final class AdminPages {
                 tls,
                 routes,
                 resources.telemetry().audit());
-        PeerPages others = peers;
-        if (others != null) {
+        if (peers != null) {
             // Only now: its own address may be among theirs.
-            others.start(resources.closer());
+            peers.start(resources.closer());
         }
         history.start(resources.closer());
         problems.start(resources.closer());
@@ -140,14 +139,12 @@ final class AdminPages {
         return Optional.ofNullable(server).map(AdminServer::address);
     }
 
-    /** Closes the admin address. */
     void close() {
         if (server != null) {
             server.close();
         }
-        PeerPages pages = peers;
-        if (pages != null) {
-            pages.close();
+        if (peers != null) {
+            peers.close();
         }
     }
 

@@ -216,7 +216,6 @@ public final class Gateway implements AutoCloseable {
         return this;
     }
 
-    /** The configuration in effect. */
     public GatewayConfig config() {
         return current.config();
     }
@@ -337,7 +336,6 @@ public final class Gateway implements AutoCloseable {
         return metrics.registry();
     }
 
-    /** The current view of the servers. */
     public Catalogue catalogue() {
         return current.catalogue();
     }
@@ -349,7 +347,7 @@ public final class Gateway implements AutoCloseable {
 
     /** Whether the gateway is ready by its policy, given the last health checks. */
     public boolean ready() {
-        return current.ready();
+        return current.catalogue().ready();
     }
 
     /** Whether it serves a call, or stops. */
@@ -404,7 +402,7 @@ public final class Gateway implements AutoCloseable {
         sharing.close();
         discovery.close();
         resources.closer().shutdownNow();
-        current.stop();
+        current.catalogue().close();
         resources.upstreams().pool().close();
         EventLoops.drain(loops);
         EventLoops.stop(loops);

@@ -69,7 +69,6 @@ final class GatewayTelemetry implements AutoCloseable {
         }
     }
 
-    /** The layer that records each call so. */
     Layer layer(BuiltInLayer layer) {
         return switch (layer) {
             case ENDED_CALLS -> new EndedCalls(live, errors, new ManagementAudit(audit));
@@ -90,17 +89,14 @@ final class GatewayTelemetry implements AutoCloseable {
         return access;
     }
 
-    /** What operators and the process change. */
     AuditLog audit() {
         return audit;
     }
 
-    /** The last errors of each server. */
     ServerErrors errors() {
         return errors;
     }
 
-    /** The calls that have just ended. */
     LiveCalls live() {
         return live;
     }

@@ -36,7 +36,6 @@ import io.netty.util.internal.PlatformDependent;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -196,7 +195,7 @@ final class Generation {
                 config.models(),
                 upstreams::required,
                 fallback == null ? null : upstreams.required(fallback),
-                this::discovered,
+                () -> catalogue.discovered(),
                 resources.choices());
     }
 
@@ -204,10 +203,6 @@ final class Generation {
         return layer == BuiltInLayer.GENERATION
                 ? new HeldGeneration(this::leave)
                 : resources.telemetry().layer(layer);
-    }
-
-    private Map<String, Upstream> discovered() {
-        return catalogue.discovered();
     }
 
     private Catalogue catalogue(ModelLocations locations, @Nullable Generation previous) {
@@ -233,14 +228,12 @@ final class Generation {
         return upstreams.excludedModels();
     }
 
-    /** The keys of all routes. */
     Set<String> routeKeys() {
         Set<String> keys = new HashSet<>(config.models().keySet());
         keys.addAll(List.of(RoutingTable.DEFAULT, RoutingTable.DISCOVERED, RouteKeys.OTHER));
         return keys;
     }
 
-    /** Starts polling the upstreams. */
     void start() {
         double share = config.limits().maxBuffered();
         long direct = PlatformDependent.maxDirectMemory();
@@ -255,11 +248,6 @@ final class Generation {
         traffic.install();
         resources.telemetry().configure(config);
         catalogue.start();
-    }
-
-    /** Stops polling the upstreams. */
-    void stop() {
-        catalogue.close();
     }
 
     /** When it was created, on the scale of {@link System#nanoTime()}. */
@@ -288,7 +276,6 @@ final class Generation {
         return routes;
     }
 
-    /** The view of the servers. */
     Catalogue catalogue() {
         return catalogue;
     }
@@ -302,11 +289,6 @@ final class Generation {
     /** The service for calls, each after an {@link #enter()}, and the ingress settings. */
     ListenerContext entry() {
         return entry;
-    }
-
-    /** Whether the gateway is ready by its policy, given the last health checks. */
-    boolean ready() {
-        return catalogue.ready();
     }
 
     /** Registers a call that is about to start; false if this generation has ended and another one has replaced it. */

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.net.JarURLConnection;
 import java.net.URL;
 import java.util.jar.Attributes;
-import org.jspecify.annotations.Nullable;
 
 /** What this build is, from the manifest of its jar. */
 public final class Version {
@@ -34,19 +33,16 @@ public final class Version {
     }
 
     private static String attribute(String name) {
+        URL here = Version.class.getResource("Version.class");
+        if (here == null || !here.getProtocol().equals("jar")) {
+            return UNKNOWN;
+        }
         try {
-            Attributes attributes = attributes();
+            Attributes attributes = ((JarURLConnection) here.openConnection()).getMainAttributes();
             String value = attributes == null ? null : attributes.getValue(name);
             return value == null ? UNKNOWN : value;
         } catch (IOException e) {
             return UNKNOWN;
         }
-    }
-
-    private static @Nullable Attributes attributes() throws IOException {
-        URL here = Version.class.getResource("Version.class");
-        return here == null || !here.getProtocol().equals("jar")
-                ? null
-                : ((JarURLConnection) here.openConnection()).getMainAttributes();
     }
 }

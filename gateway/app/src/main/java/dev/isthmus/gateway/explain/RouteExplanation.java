@@ -61,7 +61,6 @@ public final class RouteExplanation {
     public record ExplainedCall(
             String model, @Nullable String version, Map<String, String> headers, Map<String, String> parameters) {
 
-        /** The model and version that the client requests. */
         public ModelRef requested() {
             return new ModelRef(model, version == null ? "" : version);
         }
@@ -128,15 +127,7 @@ public final class RouteExplanation {
 
     /** The targets of a configured model, once {@link #lines} were asked for; empty for other models. */
     public List<ExplainedTarget> targets() {
-        UnaryOperator<String> masked = config.references()::masked;
-        return targets.stream()
-                .map(each -> new ExplainedTarget(
-                        masked.apply(each.name()),
-                        each.share(),
-                        masked.apply(each.upstream()),
-                        masked.apply(each.model()),
-                        masked.apply(each.version())))
-                .toList();
+        return List.copyOf(targets);
     }
 
     private List<String> discovering() {
@@ -284,8 +275,13 @@ public final class RouteExplanation {
                 continue;
             }
             ModelRef served = targetShare.target().model();
+            UnaryOperator<String> masked = config.references()::masked;
             targets.add(new ExplainedTarget(
-                    target.label(), targetShare.share(), target.upstream(), served.name(), served.version()));
+                    masked.apply(target.label()),
+                    targetShare.share(),
+                    masked.apply(target.upstream()),
+                    masked.apply(served.name()),
+                    masked.apply(served.version())));
             lines.add("target '" + target.label() + "': " + percent(targetShare.share()) + " of these calls -> "
                     + place(targetShare.target()));
             if (targetShare.share() > 0 || model.ramp() != null) {

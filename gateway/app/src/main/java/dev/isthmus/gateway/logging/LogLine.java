@@ -10,10 +10,11 @@ import dev.isthmus.gateway.settings.LoggingConfig.LogFormat;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
+import java.util.Objects;
 import org.slf4j.event.KeyValuePair;
 
 /**
@@ -56,7 +57,10 @@ record LogLine(ILoggingEvent event, long repeated) {
     private String text() {
         String message = message();
         StringBuilder out = new StringBuilder(message.length() + 128);
-        out.append(time()).append(' ').append(String.format("%-5s", level())).append(' ');
+        out.append(time())
+                .append(' ')
+                .append(String.format("%-5s", event.getLevel()))
+                .append(' ');
         PlainText.append(out, logger(), false);
         out.append(" - ");
         PlainText.append(out, message, false);
@@ -81,7 +85,7 @@ record LogLine(ILoggingEvent event, long repeated) {
 
     private String json() {
         StringBuilder out = new StringBuilder(256);
-        out.append("{\"time\":\"").append(time()).append("\",\"level\":\"").append(level());
+        out.append("{\"time\":\"").append(time()).append("\",\"level\":\"").append(event.getLevel());
         out.append('"');
         string(out, "logger", logger());
         string(out, "thread", String.valueOf(event.getThreadName()));
@@ -109,10 +113,6 @@ record LogLine(ILoggingEvent event, long repeated) {
         return TIME.format(Instant.ofEpochMilli(event.getTimeStamp()));
     }
 
-    private String level() {
-        return event.getLevel().toString();
-    }
-
     /** The area, or for a library the name of its logger. */
     private String logger() {
         LogArea area = LogArea.of(event.getLoggerName());
@@ -131,16 +131,12 @@ record LogLine(ILoggingEvent event, long repeated) {
         }
         Map<String, String> members = new LinkedHashMap<>();
         for (KeyValuePair pair : pairs) {
-            String value = text(pair.value);
+            String value = Objects.toString(pair.value, "");
             if (!value.isEmpty()) {
                 members.put(pair.key, PlainText.cut(value, MAX_VALUE));
             }
         }
         return members;
-    }
-
-    private static String text(@Nullable Object value) {
-        return value == null ? "" : value.toString();
     }
 
     private static String stackTrace(IThrowableProxy thrown) {
@@ -170,8 +166,6 @@ record LogLine(ILoggingEvent event, long repeated) {
 
     /** Makes any text safe to stand in a line: nothing in it can end the line, move the cursor or change the direction. */
     private static final class PlainText {
-        private static final char[] HEX = "0123456789abcdef".toCharArray();
-
         private PlainText() {}
 
         /**
@@ -190,7 +184,7 @@ record LogLine(ILoggingEvent event, long repeated) {
                     default -> {
                         if (isUnsafe(Character.getType(point))) {
                             for (char half : Character.toChars(point)) {
-                                escape(out, half);
+                                out.append("\\u").append(HexFormat.of().toHexDigits(half));
                             }
                         } else {
                             out.appendCodePoint(point);
@@ -209,11 +203,6 @@ record LogLine(ILoggingEvent event, long repeated) {
                         Character.PARAGRAPH_SEPARATOR -> true;
                 default -> false;
             };
-        }
-
-        private static void escape(StringBuilder out, char c) {
-            out.append("\\u").append(HEX[c >> 12]).append(HEX[c >> 8 & 0xf]);
-            out.append(HEX[c >> 4 & 0xf]).append(HEX[c & 0xf]);
         }
 
         /** The text, cut after {@code most} characters, with the number of those that are missing. */

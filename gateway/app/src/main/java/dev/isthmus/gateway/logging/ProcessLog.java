@@ -67,7 +67,6 @@ public final class ProcessLog {
         levels.configure(config);
     }
 
-    /** Sets the level of areas for a time. */
     public void set(List<LogArea> areas, LogLevel level, Duration time) {
         levels.set(areas, level, time);
         own.info("log level of {} is {} for {}", labels(areas), text(level), Units.written(time));
@@ -147,7 +146,6 @@ public final class ProcessLog {
         private final Map<LogArea, TemporaryLevel> temporary = new EnumMap<>(LogArea.class);
         private final Map<LogArea, LogLevel> applied = new EnumMap<>(LogArea.class);
 
-        /** A level that ends. */
         record TemporaryLevel(LogLevel level, Instant until) {}
 
         /**
@@ -167,20 +165,17 @@ public final class ProcessLog {
             this.apply = apply;
         }
 
-        /** Sets the configured levels; temporary ones stay. */
         synchronized void configure(LoggingConfig next) {
             config = next;
             applyAll();
         }
 
-        /** Sets the level of areas for a time. */
         synchronized void set(List<LogArea> areas, LogLevel level, Duration time) {
             Instant until = clock.instant().plus(time);
             areas.forEach(area -> temporary.put(area, new TemporaryLevel(level, until)));
             applyAll();
         }
 
-        /** Makes the configured levels of areas effective again. */
         synchronized void reset(List<LogArea> areas) {
             areas.forEach(temporary::remove);
             applyAll();
@@ -188,23 +183,16 @@ public final class ProcessLog {
 
         /** Ends the levels whose time is over; returns their areas. */
         synchronized List<LogArea> expire() {
-            if (temporary.isEmpty()) {
-                return List.of();
-            }
             Instant now = clock.instant();
-            List<LogArea> expired = new ArrayList<>();
-            temporary.forEach((area, level) -> {
-                if (!now.isBefore(level.until())) {
-                    expired.add(area);
-                }
-            });
+            List<LogArea> expired = new ArrayList<>(temporary.keySet());
+            expired.removeIf(area ->
+                    now.isBefore(Objects.requireNonNull(temporary.get(area)).until()));
             if (!expired.isEmpty()) {
                 reset(expired);
             }
             return expired;
         }
 
-        /** The levels of all areas. */
         synchronized List<AreaLevel> all() {
             List<AreaLevel> levels = new ArrayList<>();
             for (LogArea area : LogArea.values()) {

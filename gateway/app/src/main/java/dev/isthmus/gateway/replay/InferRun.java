@@ -25,11 +25,7 @@ public final class InferRun {
      */
     public record InferSettings(ServerConnection connection, ModelRef model, String request, int count) {
 
-        /**
-         * Checks the request.
-         *
-         * @throws dev.isthmus.oip.OipException INVALID_ARGUMENT if it is not valid
-         */
+        /** @throws dev.isthmus.oip.OipException INVALID_ARGUMENT if it is not valid */
         public void check() {
             decoded().request().release();
         }

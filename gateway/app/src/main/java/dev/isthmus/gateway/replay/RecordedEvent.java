@@ -21,8 +21,14 @@ import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** A request or response of a payload log. */
-final class RecordedEvent {
+/**
+ * A request or response of a payload log.
+ *
+ * @param line its number in the file, from 1
+ * @param data null if it has none
+ */
+@SuppressWarnings("ArrayRecordComponent") // never compared
+record RecordedEvent(long line, Map<String, String> attributes, byte @Nullable [] data) {
     static final WireLimits LIMITS =
             WireLimits.DEFAULT.withBodyBytes(Integer.MAX_VALUE).withTensors(Integer.MAX_VALUE);
 
@@ -35,19 +41,11 @@ final class RecordedEvent {
                     .build())
             .build();
 
-    private final long line;
-    private final Map<String, String> attributes;
-    private final byte @Nullable [] data;
-
-    private RecordedEvent(long line, Map<String, String> attributes, byte @Nullable [] data) {
-        this.line = line;
-        this.attributes = Map.copyOf(attributes);
-        this.data = data;
+    RecordedEvent {
+        attributes = Map.copyOf(attributes);
     }
 
     /**
-     * Parses a line.
-     *
      * @param number of the line in its file, from 1
      * @throws BadLineException if it is no event of a payload log
      */
@@ -116,11 +114,6 @@ final class RecordedEvent {
 
     private String attribute(String name) {
         return attributes.getOrDefault(name, "");
-    }
-
-    /** Its number in the file, from 1. */
-    long line() {
-        return line;
     }
 
     String id() {

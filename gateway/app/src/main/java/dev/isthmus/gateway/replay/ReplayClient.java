@@ -132,11 +132,7 @@ public final class ReplayClient implements AutoCloseable {
         }
     }
 
-    /**
-     * The model's metadata.
-     *
-     * @throws OipException if the server has none, or does not respond
-     */
+    /** @throws OipException if the server has none, or does not respond */
     ModelMetadata metadata(ModelRef model) throws InterruptedException {
         Operation operation = new Operation.ReadModelMetadata(model);
         ReplyMessage reply = ask(operation, new UpstreamRequest.ModelMetadataRequest(model));
@@ -219,7 +215,6 @@ public final class ReplayClient implements AutoCloseable {
         }
     }
 
-    /** Receives one message. */
     public record AwaitedReply(CompletableFuture<ReplyMessage> result) implements Reply {
         @Override
         public void message(ReplyMessage message) {

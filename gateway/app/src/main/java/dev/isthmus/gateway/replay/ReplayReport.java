@@ -36,7 +36,6 @@ public final class ReplayReport {
     private long slowestNanos;
     private long nanos;
 
-    /** The differences of one output. */
     private static final class OutputDifferences {
         private long compared;
         private long different;
@@ -48,7 +47,6 @@ public final class ReplayReport {
         this.settings = settings;
     }
 
-    /** A line cannot be used. */
     synchronized void badLine(long line, String expectation) {
         badLines++;
         problem(line, expectation);
@@ -167,7 +165,6 @@ public final class ReplayReport {
         return failed == failedAgain && different == 0;
     }
 
-    /** Whether lines could not be used. */
     public synchronized boolean incomplete() {
         return badLines > 0;
     }

@@ -16,10 +16,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.SequencedMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +33,7 @@ public final class ReplayRun {
 
     private final ReplaySettings settings;
     private final ReplayReport report;
-    private final Map<String, RecordedEvent> pending = new LinkedHashMap<>();
+    private final SequencedMap<String, RecordedEvent> pending = new LinkedHashMap<>();
     private long startNanos;
     private long sent;
 
@@ -112,7 +113,7 @@ public final class ReplayRun {
             if (before != null) {
                 send(before, null, client);
             } else if (pending.size() > MAX_PENDING) {
-                sendOldest(client);
+                send(Objects.requireNonNull(pending.pollFirstEntry()).getValue(), null, client);
             }
         } else {
             RecordedEvent request = pending.remove(event.id());
@@ -120,13 +121,6 @@ public final class ReplayRun {
                 send(request, event, client);
             }
         }
-    }
-
-    private void sendOldest(ReplayClient client) throws InterruptedException {
-        Iterator<RecordedEvent> events = pending.values().iterator();
-        RecordedEvent oldest = events.next();
-        events.remove();
-        send(oldest, null, client);
     }
 
     /** @param expected the recorded response; null to compare nothing */

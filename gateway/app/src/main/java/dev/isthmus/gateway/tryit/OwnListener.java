@@ -3,18 +3,15 @@ package dev.isthmus.gateway.tryit;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ListenerTls;
 import dev.isthmus.gateway.settings.ListenerTls.ClientCertificateMode;
+import dev.isthmus.gateway.settings.TlsFileException;
+import dev.isthmus.gateway.settings.TlsFiles;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.cert.CertificateException;
-import java.security.cert.CertificateFactory;
-import java.security.cert.X509Certificate;
+import java.security.cert.CertificateParsingException;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -96,16 +93,15 @@ record OwnListener(
         if (certificate == null) {
             return null;
         }
-        try (InputStream in = Files.newInputStream(certificate)) {
-            X509Certificate own =
-                    (X509Certificate) CertificateFactory.getInstance("X.509").generateCertificate(in);
-            Collection<List<?>> names = own.getSubjectAlternativeNames();
+        try {
+            Collection<List<?>> names =
+                    TlsFiles.certificates(certificate).getFirst().getSubjectAlternativeNames();
             for (List<?> name : names == null ? List.<List<?>>of() : names) {
                 if (name.get(0).equals(DNS) || name.get(0).equals(IP_ADDRESS)) {
                     return ((String) name.get(1)).replace("*", "www");
                 }
             }
-        } catch (IOException | CertificateException e) {
+        } catch (TlsFileException | CertificateParsingException e) {
             throw new OipException(ErrorCode.UNAVAILABLE, "the listener's certificate cannot be read", e);
         }
         throw new OipException(ErrorCode.UNAVAILABLE, "the listener's certificate has no host name");

@@ -29,8 +29,6 @@ record TryItInput(
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
 
     /**
-     * Reads an input.
-     *
      * @param node {@code {"name", "datatype", "shape", "data"}}; {@code data} is the text of the form
      * @throws OipException INVALID_ARGUMENT
      */
@@ -90,14 +88,12 @@ record TryItInput(
         }
     }
 
-    /** The input in a request of REST. */
     ObjectNode json() {
         ObjectNode node = head();
         node.set("data", data != null ? data : zeros());
         return node;
     }
 
-    /** The input without its data. */
     ObjectNode head() {
         ObjectNode node = JSON.createObjectNode().put("name", name).put("datatype", type.name());
         ArrayNode extents = node.putArray("shape");

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.tryit;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.net.Labelled;
 import dev.isthmus.gateway.openapi.ExampleRequest;
@@ -55,7 +56,6 @@ record TryItRequest(ModelRef model, RequestForm form, List<TryItInput> inputs, M
         headers = Map.copyOf(headers);
     }
 
-    /** How the request is sent. */
     enum RequestForm implements Labelled {
         JSON,
         BINARY,
@@ -71,11 +71,7 @@ record TryItRequest(ModelRef model, RequestForm form, List<TryItInput> inputs, M
         return new TryItRequest(model, form, inputs, Map.of());
     }
 
-    /**
-     * Reads a request of the page.
-     *
-     * @throws OipException INVALID_ARGUMENT
-     */
+    /** @throws OipException INVALID_ARGUMENT */
     static TryItRequest parse(String body) {
         JsonNode json;
         try {
@@ -129,13 +125,10 @@ record TryItRequest(ModelRef model, RequestForm form, List<TryItInput> inputs, M
         return headers;
     }
 
-    /** The request in JSON. */
     ObjectNode json() {
         ObjectNode request = TryItInput.JSON.createObjectNode();
-        inputs.forEach(input -> request.withArray("inputs").add(input.json()));
-        if (inputs.isEmpty()) {
-            request.putArray("inputs");
-        }
+        ArrayNode all = request.putArray("inputs");
+        inputs.forEach(input -> all.add(input.json()));
         return request;
     }
 

@@ -48,7 +48,6 @@ public final class WarmUp {
         return ended;
     }
 
-    /** Registers its gauges. */
     public void show(MeterRegistry registry) {
         TimeGauge.builder("isthmus.warm.up.duration", this, TimeUnit.NANOSECONDS, warmUp -> warmUp.nanos)
                 .strongReference(true)

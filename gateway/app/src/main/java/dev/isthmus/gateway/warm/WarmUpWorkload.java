@@ -62,6 +62,10 @@ final class WarmUpWorkload {
     private static final int TEXT_PER_ROUND = 2;
     private static final int IMAGE_PER_ROUND = 4;
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
+    private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** Below this share of a processor the compiler's threads are considered idle. */
+    private static final double IDLE_SHARE = 0.3;
 
     private final List<LoadLoop> loadLoops = new ArrayList<>();
     private final EventLoop loop;
@@ -145,54 +149,41 @@ final class WarmUpWorkload {
                 }
                 elapsed = System.nanoTime() - start;
                 whole = !pacing.pauses();
-                JitThreads.await(limit);
+                awaitCompiler(limit);
                 pacing.rest(System.nanoTime() - start, limit);
                 pacing.awaitIdle(limit);
             } while (!limit.reached() && !(whole && detector.steady(elapsed)));
             return requests;
         } finally {
             // On the loop, after a run that timed out was stopped there.
-            loop.submit(() -> loadLoops.forEach(LoadLoop::release)).sync();
+            loop.submit(() -> loadLoops.forEach(each -> each.request().release()))
+                    .sync();
         }
     }
 
-    /** Observes the JIT compiler threads by the CPU time of the process. */
-    static final class JitThreads {
-        private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
-        private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
-        /** Below this share of a processor they are considered idle. */
-        private static final double IDLE_SHARE = 0.3;
-
-        private JitThreads() {}
-
-        /**
-         * Waits until they are idle: on few processors, requests sent meanwhile would compete with them for CPU time. Waits
-         * only briefly, because the gateway may be serving, too.
-         */
-        static void await(TimeLimit limit) throws InterruptedException {
-            var process = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
-            long time = System.nanoTime();
-            long end = time + MAX_WAIT_NANOS;
-            long used = process.getProcessCpuTime();
-            double share;
-            do {
-                TimeUnit.NANOSECONDS.sleep(SAMPLE_NANOS);
-                long timeNow = System.nanoTime();
-                long usedNow = process.getProcessCpuTime();
-                share = (double) (usedNow - used) / (timeNow - time);
-                time = timeNow;
-                used = usedNow;
-            } while (share > IDLE_SHARE && time < end && !limit.reached());
-        }
+    /**
+     * Waits until the threads of the JIT compiler are idle, by the CPU time of the process: on few processors, requests
+     * sent meanwhile would compete with them for it. Waits only briefly, because the gateway may be serving, too.
+     */
+    private static void awaitCompiler(TimeLimit limit) throws InterruptedException {
+        var process = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
+        long time = System.nanoTime();
+        long end = time + MAX_WAIT_NANOS;
+        long used = process.getProcessCpuTime();
+        double share;
+        do {
+            TimeUnit.NANOSECONDS.sleep(SAMPLE_NANOS);
+            long timeNow = System.nanoTime();
+            long usedNow = process.getProcessCpuTime();
+            share = (double) (usedNow - used) / (timeNow - time);
+            time = timeNow;
+            used = usedNow;
+        } while (share > IDLE_SHARE && time < end && !limit.reached());
     }
 
     /** Sends the same request repeatedly, a few at a time. Owns the request. */
     record LoadLoop(Upstream gateway, ModelRef model, InferMessage request, int times, ByteBufAllocator allocator) {
         private static final int CONCURRENCY = 4;
-
-        void release() {
-            request.release();
-        }
 
         /**
          * Sends the requests and waits for the responses, until the timeout, or until it must pause.
@@ -214,7 +205,7 @@ final class WarmUpWorkload {
         }
 
         /** One run. Used on the loop. */
-        private final class LoadRound {
+        private final class LoadRound implements Reply {
             private final CompletableFuture<Integer> ended = new CompletableFuture<>();
             private final EventLoop loop;
             private final WarmUpPacing pacing;
@@ -256,37 +247,25 @@ final class WarmUpWorkload {
                         Map.of(),
                         loop,
                         allocator);
-                gateway.send(
-                        call, new UpstreamRequest.InferenceRequest(model, request.retained()), new LoadReply(this));
+                gateway.send(call, new UpstreamRequest.InferenceRequest(model, request.retained()), this);
             }
 
-            /** Continues in a new task: the response may have arrived within {@link #next}. */
-            void responded() {
-                inFlight--;
-                loop.execute(this::next);
-            }
-
-            void failed(OipException failure) {
-                remaining = 0;
-                ended.completeExceptionally(failure);
-            }
-        }
-
-        /** Receives one response. */
-        private record LoadReply(LoadRound round) implements Reply {
             @Override
             public void message(ReplyMessage message) {
                 message.release();
             }
 
+            /** Continues in a new task: the response may have arrived within {@link #next}. */
             @Override
             public void complete() {
-                round.responded();
+                inFlight--;
+                loop.execute(this::next);
             }
 
             @Override
             public void fail(OipException failure) {
-                round.failed(failure);
+                remaining = 0;
+                ended.completeExceptionally(failure);
             }
         }
     }
@@ -333,7 +312,6 @@ final class WarmUpWorkload {
             server.close();
         }
 
-        /** Handles one request. */
         private final class EchoCall implements RequestSink {
             private final Operation operation;
             private final Reply reply;
@@ -360,7 +338,8 @@ final class WarmUpWorkload {
                     case Operation.ModelReady ready ->
                         reply.only(new ReplyMessage.ModelReadyState(ready.model(), true));
                     case Operation.Infer infer -> reply.only(new ReplyMessage.Inference(response(infer)));
-                    case Operation _ -> refuse();
+                    case Operation _ ->
+                        reply.fail(new OipException(ErrorCode.UNIMPLEMENTED, "not part of the warm-up"));
                 }
             }
 
@@ -370,10 +349,6 @@ final class WarmUpWorkload {
                     case BodyForm.ProtobufForm protobuf -> size.response(infer.model(), Wire.PROTOBUF, false);
                     case BodyForm.RestForm rest -> size.response(infer.model(), Wire.REST, rest.jsonLength() >= 0);
                 };
-            }
-
-            private void refuse() {
-                reply.fail(new OipException(ErrorCode.UNIMPLEMENTED, "not part of the warm-up"));
             }
 
             @Override

@@ -49,7 +49,7 @@ public final class IsthmusCommand {
 
     private IsthmusCommand() {}
 
-    /** @param arguments see {@code isthmus --help} */
+    /** Runs the command of the arguments: see {@code isthmus --help}. */
     public static void main(String[] arguments) {
         int code = run(Console.standard(), arguments);
         if (code != 0) {

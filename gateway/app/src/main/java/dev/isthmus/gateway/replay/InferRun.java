@@ -25,7 +25,7 @@ public final class InferRun {
      */
     public record InferSettings(ServerConnection connection, ModelRef model, String request, int count) {
 
-        /** @throws dev.isthmus.oip.OipException INVALID_ARGUMENT if it is not valid */
+        /** Throws an {@link dev.isthmus.oip.OipException} INVALID_ARGUMENT if the request is not valid. */
         public void check() {
             decoded().request().release();
         }

@@ -97,7 +97,7 @@ public final class AccessMetrics implements Layer {
         }
     }
 
-    /** @param reason one of a fixed set */
+    /** Counts a refusal; the reason is one of a fixed set. */
     public void refused(String reason) {
         refusals(reason).increment();
     }

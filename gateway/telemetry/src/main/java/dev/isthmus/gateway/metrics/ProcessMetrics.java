@@ -105,7 +105,7 @@ public final class ProcessMetrics implements AutoCloseable {
         return accept.contains(OPEN_METRICS) ? OPEN_METRICS + "; version=1.0.0; charset=utf-8" : TEXT;
     }
 
-    /** @param contentType as of {@link #contentType} */
+    /** The text of all metrics, in a format of {@link #contentType}. */
     public String scrape(String contentType) {
         return registry.scrape(contentType);
     }

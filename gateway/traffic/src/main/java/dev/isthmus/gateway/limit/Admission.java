@@ -58,6 +58,8 @@ public final class Admission implements AutoCloseable {
     }
 
     /**
+     * Admits a call until its permit is released.
+     *
      * @param caller name of the authenticated caller; empty if there is none
      * @throws OipException UNAVAILABLE if the limit of the gateway is reached, RESOURCE_EXHAUSTED if that of the caller
      *     is

@@ -90,7 +90,7 @@ public final class RoutingTable {
         return new Route(key, null, ModelConfig.of(upstream.name()), name -> upstream, selectionState);
     }
 
-    /** @throws OipException NOT_FOUND for a model that no upstream serves */
+    /** As {@link #find}, but throws NOT_FOUND for a model that no upstream serves. */
     public Route route(ModelRef model) {
         return required(find(model), model);
     }

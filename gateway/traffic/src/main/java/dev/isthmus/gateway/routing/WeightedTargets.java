@@ -39,7 +39,7 @@ public final class WeightedTargets {
         return arms.stream().map(WeightedTarget::name).toList();
     }
 
-    /** @throws IllegalArgumentException for an unknown target */
+    /** The current share of a target; throws IllegalArgumentException for an unknown one. */
     public double share(String arm) {
         return share(ends, index(arm));
     }

@@ -46,6 +46,8 @@ public final class Shadows implements RouteService {
     }
 
     /**
+     * The shadows of a route.
+     *
      * @param model the route's key, for metrics
      * @param targets the targets of the copies of a call for a model: one for each of {@code configs}, in the same
      *     order

@@ -59,7 +59,7 @@ public final class GrpcDeframer {
         this.limits = limits;
     }
 
-    /** @param data taken */
+    /** Adds the next part of the data, which is taken. */
     public void add(ByteBuf data) {
         if (!data.isReadable()) {
             // Some clients end a stream with empty DATA.

@@ -63,7 +63,7 @@ public final class ConnectionMemory {
         return limit;
     }
 
-    /** @param end ends the connection; called on its event loop */
+    /** The share of a connection, which {@code end} ends, called on the event loop. */
     public ConnectionShare share(EventLoop loop, Runnable end) {
         return new ConnectionShare(loop, end);
     }

@@ -52,7 +52,7 @@ public final class SkippedValue implements ValueReader {
         if (isWord(token)) {
             hasWord = true;
             if (heap != null) {
-                throw json.failure("only the data of a tensor may have " + shown(token));
+                throw json.failure("only the data of a tensor may have " + token);
             }
         }
         if (heap != null && (token == JsonToken.KEY || objects != null)) {
@@ -80,13 +80,5 @@ public final class SkippedValue implements ValueReader {
     /** Whether it is NaN, Infinity or -Infinity. */
     public static boolean isWord(JsonToken token) {
         return token == JsonToken.NAN || token == JsonToken.POSITIVE_INFINITY || token == JsonToken.NEGATIVE_INFINITY;
-    }
-
-    private static String shown(JsonToken token) {
-        return switch (token) {
-            case NAN -> "NaN";
-            case NEGATIVE_INFINITY -> "-Infinity";
-            default -> "Infinity";
-        };
     }
 }

@@ -205,11 +205,11 @@ final class DataReader extends TensorData {
         void write(JsonToken token, JsonTokenizer json, ByteBuf to) {
             switch (token) {
                 case NUMBER -> number(json, to);
-                case TRUE, FALSE -> bool(token == JsonToken.TRUE, to);
+                case TRUE, FALSE -> bool(token, to);
                 case STRING -> string(json, to);
-                case NAN, NULL -> special(Double.NaN, token == JsonToken.NULL ? "null" : "NaN", to);
-                case POSITIVE_INFINITY -> special(Double.POSITIVE_INFINITY, "Infinity", to);
-                case NEGATIVE_INFINITY -> special(Double.NEGATIVE_INFINITY, "-Infinity", to);
+                case NAN, NULL -> special(Double.NaN, token.toString(), to);
+                case POSITIVE_INFINITY -> special(Double.POSITIVE_INFINITY, token.toString(), to);
+                case NEGATIVE_INFINITY -> special(Double.NEGATIVE_INFINITY, token.toString(), to);
                 default -> throw check.failure(tensor, "an element of " + type + " is expected, got " + token);
             }
         }
@@ -283,11 +283,11 @@ final class DataReader extends TensorData {
             return bits;
         }
 
-        private void bool(boolean value, ByteBuf to) {
+        private void bool(JsonToken token, ByteBuf to) {
             if (type != DataType.BOOL) {
-                throw unexpected(Boolean.toString(value));
+                throw unexpected(token.toString());
             }
-            to.writeByte(value ? 1 : 0);
+            to.writeByte(token == JsonToken.TRUE ? 1 : 0);
         }
 
         /**

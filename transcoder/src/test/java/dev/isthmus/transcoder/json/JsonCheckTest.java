@@ -80,8 +80,8 @@ class JsonCheckTest {
             1                            | an object is expected
             {"a":1,}                     | name is expected
             {"a":01}                     | malformed JSON
-            {"a":NaN}                    | got NAN
-            {"a":[-Infinity]}            | got NEGATIVE_INFINITY
+            {"a":NaN}                    | got NaN
+            {"a":[-Infinity]}            | got -Infinity
             {"a":"\\ud800"}              | an unpaired surrogate
             {"\\udc00":1}                | an unpaired surrogate
             {"a":"\\x"}                  | unknown escape

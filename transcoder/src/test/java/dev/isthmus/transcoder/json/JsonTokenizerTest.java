@@ -22,11 +22,11 @@ class JsonTokenizerTest {
         StringBuilder tokens = new StringBuilder();
         JsonToken token = json.next();
         for (; token != JsonToken.END && token != JsonToken.NEED_MORE; token = json.next()) {
-            tokens.append(token)
+            tokens.append(token.name())
                     .append(token == JsonToken.KEY ? json.text() : "")
                     .append(' ');
         }
-        return tokens.append(token).toString();
+        return tokens.append(token.name()).toString();
     }
 
     /** Wherever a document ends, and however it fails: the next one of the thread is read as the first one was. */

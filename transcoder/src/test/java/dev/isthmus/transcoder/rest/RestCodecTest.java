@@ -462,7 +462,7 @@ class RestCodecTest {
             FP32   | [2,3] | [[1,2],[3,4],[5,6]]      | shape [2,3] is expected of the nested arrays in data, got [3,2]
             FP32   | [-1]  | [1]                      | shape [-1] has a negative dimension
             FP32   | [1.0] | [1]                      | integers are expected, got 1.0
-            FP32   | ["1"] | [1]                      | integers are expected, got STRING
+            FP32   | ["1"] | [1]                      | integers are expected, got a string
             FP32   | [4294967296,4294967296] | [1]    | more elements than can be counted
             FP32   | [1]   | 1                        | an array is expected for shape [1], got a single value
             FP32   | [1,1] | 1                        | an array is expected for shape [1,1], got a single value
@@ -473,7 +473,7 @@ class RestCodecTest {
             INT8   | []    | 128                      | a value of INT8 is expected, got 128
             INT8   | []    | []                       | shape [] needs 1 elements, got 0 in data
             FP32   | []    | null                     | one of data, binary_data_size and shared_memory_region is expected, got none
-            FP32   | null  | [1]                      | shape: an array is expected, got NULL
+            FP32   | null  | [1]                      | shape: an array is expected, got null
             FP32   | [1]   | {}                       | an array of FP32 is expected, got an object
             FP99   | [1]   | [1]                      | datatype 'FP99' is not defined by the protocol
             fp32   | [1]   | [1]                      | datatype 'fp32' is not defined by the protocol
@@ -489,14 +489,14 @@ class RestCodecTest {
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
             {}                                                          | 'inputs' is missing
             {"inputs":{}}                                               | an array
-            {"inputs":[1]}                                              | an array of objects is expected, got NUMBER
+            {"inputs":[1]}                                              | an array of objects is expected, got a number
             {"inputs":[[]]}                                             | an object is expected
-            []                                                          | an object is expected, got START_ARRAY
-            {"id":1}                                                    | id: a string is expected, got NUMBER
+            []                                                          | an object is expected, got an array
+            {"id":1}                                                    | id: a string is expected, got a number
             {"id":null,"parameters":null,"outputs":null}                | 'inputs' is missing
-            {"inputs":null}                                             | inputs: an array of objects is expected, got NULL
-            {"inputs":[null]}                                           | inputs: an array of objects is expected, got NULL
-            {"outputs":[null]}                                          | outputs: an array of objects is expected, got NULL
+            {"inputs":null}                                             | inputs: an array of objects is expected, got null
+            {"inputs":[null]}                                           | inputs: an array of objects is expected, got null
+            {"outputs":[null]}                                          | outputs: an array of objects is expected, got null
             {"id":"a","id":"b"}                                         | key 'id' is given twice
             {"parameters":{"a":null}}                                   | parameter 'a': a string, a number or a boolean
             {"parameters":{"a":[1]}}                                    | parameter 'a': a string, a number or a boolean

@@ -350,26 +350,12 @@ public final class JsonTokenizer {
     }
 
     /**
-     * Skims the array just opened up to its closing bracket; returns false if more must be fed, or if the scanner
-     * refused.
-     */
-    public boolean skim(NumberScanner numbers) {
-        at = numbers.read(window, at, end);
-        if (numbers.closed()) {
-            expect = Expect.COMMA_OR_END;
-        } else if (last) {
-            throw failure("the document ends within an array");
-        }
-        return numbers.closed();
-    }
-
-    /**
-     * As {@link #skim}, but skips a number only if the comma or bracket after it has been received, so that the number
-     * can be read if the scanner refuses.
+     * Skims the array just opened up to its closing bracket. Skips a number only if the comma or bracket after it has been
+     * received, so that the number can be read if the scanner refuses.
      *
      * @return whether skimming continues or reached the closing bracket; if not, {@link #next()} reads what follows
      */
-    public boolean skimWhole(NumberScanner numbers) {
+    public boolean skim(NumberScanner numbers) {
         int until = NumberScanner.lastSeparator(window, at, end);
         int from = at;
         numbers.mark();

@@ -33,19 +33,17 @@ public final class NumberScanner {
     }
 
     private final ArrayListener listener;
-    private final int maxLevels;
-    private final int maxBytes;
-    private int state = NumberGrammarTable.OPENING;
-    private int level = 1;
+    private int maxLevels;
+    private int maxBytes;
+    private int state;
+    private int level;
     /** Elements of this array, since its last inner array, that were not reported to {@link #listener} yet. */
     private long elements;
     /** Bytes of the current number; white space after a comma may be counted too. */
     private int length;
 
-    private boolean closed;
-
     /** Bytes that are skimmed otherwise after the blocks have ended: more each time that they are hardly of use. */
-    private int pause = BytePlanes.BYTES;
+    private int pause;
 
     /** How often blocks begin without stripes before them. */
     private int withoutStripes;
@@ -56,29 +54,28 @@ public final class NumberScanner {
     private int markedLevel;
     private long markedElements;
 
-    /**
-     * A scanner positioned after an array's opening bracket.
-     *
-     * @param listener receives the arrays and their element counts
-     * @param maxLevels the maximum nesting of arrays
-     * @param maxBytes the maximum length of a number
-     */
-    NumberScanner(ArrayListener listener, int maxLevels, int maxBytes) {
+    /** @param listener receives the arrays and their element counts */
+    public NumberScanner(ArrayListener listener) {
         this.listener = listener;
-        this.maxLevels = maxLevels;
-        this.maxBytes = maxBytes;
-        listener.open(1);
     }
 
     /**
-     * A scanner of a tensor's {@code data}, positioned after its opening bracket.
+     * A tensor's {@code data} follows, from after its opening bracket.
      *
-     * @param listener receives the arrays and their element counts
      * @param outerDepth the depth of the tensor's object in the document
      */
-    public static NumberScanner of(ArrayListener listener, WireLimits limits, int outerDepth) {
-        int maxBytes = Math.min(limits.numberLength(), MAX_CHARACTERS);
-        return new NumberScanner(listener, limits.jsonDepth() - outerDepth, maxBytes);
+    public NumberScanner begin(WireLimits limits, int outerDepth) {
+        maxLevels = limits.jsonDepth() - outerDepth;
+        maxBytes = Math.min(limits.numberLength(), MAX_CHARACTERS);
+        state = NumberGrammarTable.OPENING;
+        level = 1;
+        elements = 0;
+        length = 0;
+        pause = BytePlanes.BYTES;
+        withoutStripes = 0;
+        stripePause = 0;
+        listener.open(1);
+        return this;
     }
 
     /** The index after the last comma or bracket in the window; {@code from} if there is none near its end. */
@@ -96,7 +93,7 @@ public final class NumberScanner {
     int read(byte[] window, int from, int end) {
         int at = from;
         int blocksFrom = maxBytes < NumberBlocks.MAX_DISTANCE ? end : from;
-        while (at < end && !closed && !refused()) {
+        while (at < end && !closed() && !refused()) {
             if (state == NumberGrammarTable.COMMA && at >= blocksFrom && at <= end - BytePlanes.BYTES) {
                 at = blocks(window, at, end);
                 blocksFrom = at + pause;
@@ -164,7 +161,7 @@ public final class NumberScanner {
 
     /** Whether the closing bracket was reached; it is not consumed. */
     public boolean closed() {
-        return closed;
+        return level == 0;
     }
 
     /** Whether the input is not arrays of numbers, or has a number that must be read. */
@@ -228,7 +225,7 @@ public final class NumberScanner {
                 length = number ? length + 1 : 0;
                 state = length > maxBytes ? NumberGrammarTable.REFUSED : next;
             }
-            if (closed || refused()) {
+            if (closed() || refused()) {
                 return at;
             }
         }
@@ -248,7 +245,6 @@ public final class NumberScanner {
     private void close() {
         report();
         listener.close(level);
-        closed = level == 1;
         level--;
         length = 0;
         state = NumberGrammarTable.CLOSED;

@@ -5,41 +5,41 @@ import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.json.ArrayListener;
 import dev.isthmus.transcoder.message.TensorCheck;
 import java.util.Arrays;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Checks the nesting of the arrays in one tensor's {@code data} and counts the elements: either one flat array, or
  * nested arrays of equal length per level. The outermost level is 1; a value without an array is at level 0.
  */
 final class ArrayNesting implements ArrayListener {
-    private static final int FEW = 4;
     /** One level below the deepest of any shape, whose arrays may be BYTES elements. */
     private static final int MOST = Shape.MAX_RANK + 2;
 
-    private final TensorCheck check;
-    private final String tensor;
+    private TensorCheck check = TensorCheck.INPUT;
+    private String tensor = "";
     private long count;
     private int deepest;
     private boolean elementSeen;
 
-    // One entry per level; they grow with the depth. Most tensors are a flat array.
     /** The items of the current array of each level. */
-    private long[] items = new long[FEW];
-
+    private final long[] items = new long[MOST];
     /** The length of the previous arrays of each level; -1 if none has ended yet. */
-    private long[] extents = new long[FEW];
+    private final long[] extents = new long[MOST];
 
-    // Only what can differ from an array that has just been opened.
-    private long @Nullable [] markedItems;
-    private long[] markedExtents = extents;
+    private final long[] markedItems = new long[MOST];
+    private final long[] markedExtents = new long[MOST];
     private long markedCount;
     private int markedDeepest;
     private boolean markedElementSeen;
 
-    ArrayNesting(TensorCheck check, String tensor) {
-        this.check = check;
-        this.tensor = tensor;
+    /** Another tensor's data follows. */
+    ArrayNesting begin(TensorCheck dataCheck, String name) {
+        check = dataCheck;
+        tensor = name;
+        count = 0;
+        deepest = 0;
+        elementSeen = false;
         Arrays.fill(extents, -1);
+        return this;
     }
 
     @Override
@@ -57,21 +57,11 @@ final class ArrayNesting implements ArrayListener {
         if (level > Shape.MAX_RANK + (mayBeElement ? 1 : 0) || (elementSeen && level > deepest && !element)) {
             throw ragged();
         }
-        if (level == items.length) {
-            grow(MOST);
-        }
         if (level > 1) {
             items[level - 1]++;
         }
         items[level] = 0;
         deepest = elementSeen ? deepest : Math.max(deepest, level);
-    }
-
-    private void grow(int levels) {
-        int before = items.length;
-        items = Arrays.copyOf(items, levels);
-        extents = Arrays.copyOf(extents, levels);
-        Arrays.fill(extents, before, levels, -1);
     }
 
     @Override
@@ -105,9 +95,8 @@ final class ArrayNesting implements ArrayListener {
 
     @Override
     public void mark() {
-        boolean started = elementSeen || deepest > 1;
-        markedItems = started ? items.clone() : null;
-        markedExtents = started ? extents.clone() : extents;
+        System.arraycopy(items, 0, markedItems, 0, MOST);
+        System.arraycopy(extents, 0, markedExtents, 0, MOST);
         markedCount = count;
         markedDeepest = deepest;
         markedElementSeen = elementSeen;
@@ -115,14 +104,8 @@ final class ArrayNesting implements ArrayListener {
 
     @Override
     public void reset() {
-        if (markedItems == null) {
-            // Nothing but the outermost array was open, which was empty.
-            Arrays.fill(items, 0);
-            Arrays.fill(extents, -1);
-        } else {
-            items = markedItems.clone();
-            extents = markedExtents.clone();
-        }
+        System.arraycopy(markedItems, 0, items, 0, MOST);
+        System.arraycopy(markedExtents, 0, extents, 0, MOST);
         count = markedCount;
         deepest = markedDeepest;
         elementSeen = markedElementSeen;

@@ -5,12 +5,10 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.message.TensorCheck;
-import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.number.HalfFloat;
 import dev.isthmus.transcoder.number.JsonNumbers;
 import dev.isthmus.transcoder.number.NumberRun;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
@@ -34,24 +32,18 @@ final class DataReader extends TensorData {
     /** The index of the length of the BYTES element being read as an array of its bytes; -1 for none. */
     private int bytesAt = -1;
 
-    private boolean octets;
+    /** Whether a BYTES element was read as an array of its bytes, or a value without an array. */
+    private boolean unusual;
 
     /** @param expectedBytes the expected size of the raw form; 0 if unknown */
-    DataReader(
-            TensorCheck check,
-            String tensor,
-            DataType type,
-            WireLimits limits,
-            int outerDepth,
-            long expectedBytes,
-            ByteBufAllocator allocator) {
-        super(check, tensor, type, limits, outerDepth);
+    DataReader(ReaderState state, TensorCheck check, String tensor, DataType type, int outerDepth, long expectedBytes) {
+        super(state, check, tensor, type, outerDepth);
         this.elements = new ElementWriter(check, tensor, type);
         this.expectedBytes = expectedBytes;
-        this.maxBytes = limits.bodyBytes();
+        this.maxBytes = state.limits.bodyBytes();
         this.announced = Math.clamp(Math.min(expectedBytes, maxBytes), 0, Integer.MAX_VALUE);
         this.runs = NumberRun.takes(type);
-        this.raw = allocator.buffer(Math.clamp(expectedBytes, 16, FIRST_BYTES));
+        this.raw = state.allocator.buffer(Math.clamp(expectedBytes, 16, FIRST_BYTES));
     }
 
     @Override
@@ -103,6 +95,7 @@ final class DataReader extends TensorData {
     private void bare(JsonToken token, JsonTokenizer json) {
         if (token != JsonToken.NULL) {
             nesting.elements(0, 1);
+            unusual = true;
             elements.write(token, json, raw);
             requireSize();
         }
@@ -142,7 +135,7 @@ final class DataReader extends TensorData {
     private void octet(int level, JsonTokenizer json) {
         if (bytesAt < 0) {
             nesting.element(level);
-            octets = true;
+            unusual = true;
             bytesAt = raw.writerIndex();
             raw.writeIntLE(0);
         }
@@ -162,7 +155,7 @@ final class DataReader extends TensorData {
 
     @Override
     boolean contested() {
-        return elements.contested() || octets || nesting.isBare();
+        return elements.contested() || unusual;
     }
 
     @Override

@@ -12,12 +12,14 @@ import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.WireLimits;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the JSON document of an inference request or response. Owns its tensors until {@link #takeTensors()}. */
@@ -25,7 +27,6 @@ final class DocumentReader extends ObjectReader {
     /** Most messages have as many tensors, or fewer. */
     private static final int FEW = 2;
 
-    private final ReaderState state;
     private final List<TensorBuilder> tensors = new ArrayList<>(FEW);
     private String id = "";
     private String modelName = "";
@@ -37,7 +38,6 @@ final class DocumentReader extends ObjectReader {
 
     DocumentReader(ReaderState state) {
         super(state);
-        this.state = state;
     }
 
     /** The id; empty if it is absent. */
@@ -100,14 +100,10 @@ final class DocumentReader extends ObjectReader {
     }
 
     private Set<String> names(Predicate<TensorBuilder> which) {
-        List<String> names = List.of();
-        for (TensorBuilder tensor : tensors) {
-            if (which.test(tensor)) {
-                names = names.isEmpty() ? new ArrayList<>(tensors.size()) : names;
-                names.add(tensor.name());
-            }
+        if (tensors.size() == 1) {
+            return which.test(tensors.getFirst()) ? Set.of(tensors.getFirst().name()) : Set.of();
         }
-        return names.isEmpty() ? Set.of() : Set.of(names.toArray(String[]::new));
+        return tensors.stream().filter(which).map(TensorBuilder::name).collect(Collectors.toUnmodifiableSet());
     }
 
     OutputForms forms() {
@@ -225,19 +221,21 @@ final class DocumentReader extends ObjectReader {
     List<Tensor> takeTensors() {
         requireDistinct();
         boolean base64 = state.request && ParameterValue.base64(parameters());
-        List<Tensor> taken = new ArrayList<>(tensors.size());
+        Tensor[] taken = new Tensor[tensors.size()];
+        int count = 0;
         try {
             for (TensorBuilder builder : tensors) {
-                taken.add(builder.take(base64 || ParameterValue.base64(builder.parameters())));
+                taken[count] = builder.take(base64 || ParameterValue.base64(builder.parameters()));
+                count++;
             }
-            if (base64) {
-                removeContentType();
-            }
-            return taken;
         } catch (RuntimeException | OutOfMemoryError e) {
-            taken.forEach(Tensor::release);
+            Arrays.stream(taken, 0, count).forEach(Tensor::release);
             throw e;
         }
+        if (base64) {
+            removeContentType();
+        }
+        return List.of(taken);
     }
 
     void release() {

@@ -1,20 +1,22 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.json.NumberScanner;
 import dev.isthmus.transcoder.message.TensorCheck;
-import dev.isthmus.transcoder.message.WireLimits;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Counts the elements of one tensor's {@code data} that is passed through, and checks its nesting as {@link DataReader}
- * does. The elements themselves are not checked: servers write null for non-finite numbers. Numbers are skimmed by a
- * {@link NumberScanner} until it refuses.
+ * does. Numbers are skimmed by a {@link NumberScanner} until it refuses. A request is then refused, too: it may still be
+ * valid, {@link DataReader} decides. The elements of a response are not checked: servers write null for non-finite
+ * numbers.
  */
 final class ElementCounter extends TensorData {
     private final boolean bytes;
+    private final ReaderState state;
     /** Whether numbers are expected and no array has been opened yet. */
     private boolean skims;
 
@@ -22,10 +24,16 @@ final class ElementCounter extends TensorData {
     /** Whether the open array is a BYTES element. */
     private boolean octets;
 
-    ElementCounter(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
-        super(check, tensor, type, limits, outerDepth);
+    ElementCounter(ReaderState state, TensorCheck check, String tensor, DataType type, int outerDepth) {
+        super(state, check, tensor, type, outerDepth);
+        this.state = state;
         this.bytes = type == DataType.BYTES;
         this.skims = !bytes && type != DataType.BOOL;
+    }
+
+    /** Whether a request's elements of this type may be skimmed: not integers, which servers silently convert. */
+    static boolean skims(DataType type) {
+        return type == DataType.FP32 || type == DataType.FP64;
     }
 
     @Override
@@ -34,7 +42,11 @@ final class ElementCounter extends TensorData {
         if (skim == null) {
             return count(json);
         }
-        if (json.skimWhole(skim)) {
+        boolean skimmed = json.skim(skim);
+        if (state.request && (!skimmed || nesting.count() > state.limits.bodyBytes() / type.size())) {
+            throw refused();
+        }
+        if (skimmed) {
             // The closing bracket.
             return skim.closed() && json.next() == JsonToken.END_ARRAY;
         }
@@ -42,10 +54,17 @@ final class ElementCounter extends TensorData {
         return count(json);
     }
 
+    private OipException refused() {
+        return check.failure(tensor, "data: an array of " + type + " is expected, got something else");
+    }
+
     private boolean count(JsonTokenizer json) {
         while (true) {
             JsonToken token = json.next();
             int level = json.depth() - outerDepth;
+            if (state.request && token != JsonToken.NEED_MORE && token != JsonToken.START_ARRAY) {
+                throw refused();
+            }
             switch (token) {
                 case NEED_MORE -> {
                     return false;
@@ -53,7 +72,7 @@ final class ElementCounter extends TensorData {
                 case START_ARRAY -> {
                     if (skims) {
                         skims = false;
-                        numbers = NumberScanner.of(nesting, limits, outerDepth);
+                        numbers = state.scratch().numbers.begin(state.limits, outerDepth);
                         return read(json);
                     }
                     open(level);

@@ -7,14 +7,33 @@ import dev.isthmus.transcoder.json.RetainedText;
 import dev.isthmus.transcoder.json.SkippedValue;
 import dev.isthmus.transcoder.json.ValueReader;
 import dev.isthmus.transcoder.message.StreamParameters;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Reads an object with parameters (the message, a tensor, a requested output), from after its opening brace. */
 abstract class ObjectReader implements ValueReader {
-    private final ReaderState state;
-    private final KeySet keys = new KeySet();
+    /** The members of the protocol. */
+    private static final List<String> KNOWN = List.of(
+            "id",
+            "inputs",
+            "outputs",
+            "parameters",
+            "model_name",
+            "model_version",
+            "name",
+            "shape",
+            "datatype",
+            "data");
+
+    final ReaderState state;
+    /** The members read: a bit for each of {@link #KNOWN}, and the names of others. */
+    private int known;
+
+    private @Nullable Set<String> others;
     private @Nullable ValueReader value;
     /** The member whose value comes next, if that is a string. */
     private @Nullable String text;
@@ -79,7 +98,7 @@ abstract class ObjectReader implements ValueReader {
                 return true;
             }
             String key = json.text();
-            requireNew(key, keys);
+            requireNew(key);
             value = key.equals("parameters") ? new ParametersReader(state, this) : member(key, json.depth());
             text = value == null ? key : null;
         }
@@ -104,9 +123,20 @@ abstract class ObjectReader implements ValueReader {
         return false;
     }
 
-    /** Adds a key; fails if it is duplicated. */
-    final void requireNew(String key, KeySet seen) {
-        if (!seen.add(key)) {
+    private void requireNew(String key) {
+        int index = KNOWN.indexOf(key);
+        if (index < 0) {
+            others = others == null ? new HashSet<>() : others;
+            requireNew(key, others.add(key));
+        } else {
+            requireNew(key, !has(key));
+            known |= 1 << index;
+        }
+    }
+
+    /** Counts a key; fails if it is not new. */
+    private void requireNew(String key, boolean added) {
+        if (!added) {
             throw state.failure(where("key '" + key + "' is given twice"));
         }
         long bytes = ReaderState.member(key);
@@ -114,8 +144,9 @@ abstract class ObjectReader implements ValueReader {
         state.heap(bytes);
     }
 
+    /** Whether it has this member, one of the protocol. */
     final boolean has(String key) {
-        return keys.contains(key);
+        return (known & 1 << KNOWN.indexOf(key)) != 0;
     }
 
     /** A reader that skips a value. */
@@ -127,7 +158,7 @@ abstract class ObjectReader implements ValueReader {
     private static final class ParametersReader implements ValueReader {
         private final ReaderState state;
         private final ObjectReader owner;
-        private final KeySet keys = new KeySet();
+        private final Set<String> keys = new HashSet<>();
         private boolean opened;
         private @Nullable String key;
         /** The reader of an array or object, and the name of its parameter. */
@@ -176,10 +207,11 @@ abstract class ObjectReader implements ValueReader {
         }
 
         private String key(String name) {
-            if (owner.lastParameterCounts() && keys.contains(name)) {
+            boolean added = keys.add(name);
+            if (!added && owner.lastParameterCounts()) {
                 return name;
             }
-            owner.requireNew(name, keys);
+            owner.requireNew(name, added);
             int limit = state.limits.parameters();
             if (keys.size() > limit) {
                 throw state.failure("parameters: at most " + limit + " are accepted");
@@ -204,7 +236,7 @@ abstract class ObjectReader implements ValueReader {
 
         /** Retained as text, except in a response that is passed through, or if it is not JSON. */
         private void foreign(String name, JsonToken token, JsonTokenizer json) {
-            boolean kept = state.request || state.elements == ElementUse.READ;
+            boolean kept = state.request || !state.passes;
             boolean opens = token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY;
             if (opens) {
                 SkippedValue value = owner.skipped(json.depth() - 1);

@@ -27,7 +27,8 @@ final class ReaderState {
     private static final int MEMBER = 96;
 
     final boolean request;
-    final ElementUse elements;
+    /** Whether it is passed through: the elements in JSON are only counted ({@link ElementCounter}). */
+    final boolean passes;
     /** Whether parameters of a type that the protocol does not define are accepted. */
     final boolean anyParameter;
 
@@ -46,22 +47,31 @@ final class ReaderState {
     /** Whether an optional member was null, which is as good as absent. */
     boolean hasNull;
 
+    private @Nullable TensorScratch scratch;
     private long data;
     private long heap;
 
     ReaderState(
             boolean request,
-            ElementUse elements,
+            boolean passes,
             boolean anyParameter,
             WireLimits limits,
             ByteBufAllocator allocator,
             Map<String, Map<String, Parameter>> sharedOutputs) {
         this.request = request;
-        this.elements = elements;
+        this.passes = passes;
         this.anyParameter = anyParameter;
         this.limits = limits;
         this.allocator = allocator;
         this.sharedOutputs = sharedOutputs;
+    }
+
+    /** For the tensor being read; of another document after {@link #clear}. */
+    TensorScratch scratch() {
+        if (scratch == null) {
+            scratch = TensorScratch.take();
+        }
+        return scratch;
     }
 
     TensorCheck check() {
@@ -111,5 +121,9 @@ final class ReaderState {
     void clear() {
         data = 0;
         heap = 0;
+        if (scratch != null) {
+            scratch.release();
+            scratch = null;
+        }
     }
 }

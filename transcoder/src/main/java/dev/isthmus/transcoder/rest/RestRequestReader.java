@@ -27,7 +27,7 @@ public final class RestRequestReader extends MessageReader {
      */
     public RestRequestReader(
             ByteBufAllocator allocator, ModelRef model, long jsonLength, boolean anyParameter, WireLimits limits) {
-        this(allocator, model, jsonLength, anyParameter, limits, ElementUse.READ);
+        this(allocator, model, jsonLength, anyParameter, limits, false);
     }
 
     private RestRequestReader(
@@ -36,8 +36,8 @@ public final class RestRequestReader extends MessageReader {
             long jsonLength,
             boolean anyParameter,
             WireLimits limits,
-            ElementUse elements) {
-        super(new ReaderState(true, elements, anyParameter, limits, allocator, Map.of()), jsonLength);
+            boolean passes) {
+        super(new ReaderState(true, passes, anyParameter, limits, allocator, Map.of()), jsonLength);
         this.model = model;
     }
 
@@ -48,7 +48,7 @@ public final class RestRequestReader extends MessageReader {
      */
     public static RestRequestReader skimming(
             ByteBufAllocator allocator, ModelRef model, boolean anyParameter, WireLimits limits) {
-        return new RestRequestReader(allocator, model, RestBody.ALL_JSON, anyParameter, limits, ElementUse.SKIMMED);
+        return new RestRequestReader(allocator, model, RestBody.ALL_JSON, anyParameter, limits, true);
     }
 
     /**

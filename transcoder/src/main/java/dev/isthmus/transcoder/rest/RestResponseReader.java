@@ -27,7 +27,7 @@ public final class RestResponseReader extends MessageReader {
             long jsonLength,
             WireLimits limits,
             Map<String, Map<String, Parameter>> sharedOutputs) {
-        this(allocator, jsonLength, limits, sharedOutputs, ElementUse.READ);
+        this(allocator, jsonLength, limits, sharedOutputs, false);
     }
 
     private RestResponseReader(
@@ -35,8 +35,8 @@ public final class RestResponseReader extends MessageReader {
             long jsonLength,
             WireLimits limits,
             Map<String, Map<String, Parameter>> sharedOutputs,
-            ElementUse elements) {
-        super(new ReaderState(false, elements, true, limits, allocator, sharedOutputs), jsonLength);
+            boolean passes) {
+        super(new ReaderState(false, passes, true, limits, allocator, sharedOutputs), jsonLength);
     }
 
     /**
@@ -48,7 +48,7 @@ public final class RestResponseReader extends MessageReader {
             long jsonLength,
             WireLimits limits,
             Map<String, Map<String, Parameter>> sharedOutputs) {
-        return new RestResponseReader(allocator, jsonLength, limits, sharedOutputs, ElementUse.COUNTED);
+        return new RestResponseReader(allocator, jsonLength, limits, sharedOutputs, true);
     }
 
     /**

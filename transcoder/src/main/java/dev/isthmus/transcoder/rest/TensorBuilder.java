@@ -15,7 +15,6 @@ import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.number.JsonNumbers;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import java.util.Arrays;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -26,7 +25,6 @@ final class TensorBuilder extends ObjectReader {
      */
     private static final int SMALL_PARTS = 256;
 
-    private final ReaderState state;
     /** Its position among the tensors, which names it until its name is known. */
     private final int index;
 
@@ -47,7 +45,6 @@ final class TensorBuilder extends ObjectReader {
 
     TensorBuilder(ReaderState state, int index) {
         super(state);
-        this.state = state;
         this.index = index;
         state.heap(ReaderState.TENSOR);
     }
@@ -66,7 +63,10 @@ final class TensorBuilder extends ObjectReader {
     ValueReader member(String key, int depth) {
         return switch (key) {
             case "name", "datatype" -> null;
-            case "shape" -> new ShapeReader();
+            case "shape" -> {
+                state.scratch().rank = -1;
+                yield this::readShape;
+            }
             case "data" -> openData(depth);
             default -> skipped(depth);
         };
@@ -97,9 +97,38 @@ final class TensorBuilder extends ObjectReader {
         }
     }
 
-    private void shape(Shape value) {
-        check().elementCount(name, value);
-        shape = value;
+    private boolean readShape(JsonTokenizer json) {
+        TensorScratch scratch = state.scratch();
+        while (true) {
+            JsonToken token = json.next();
+            if (token == JsonToken.NEED_MORE) {
+                return false;
+            }
+            if (scratch.rank >= 0 && token != JsonToken.END_ARRAY) {
+                extent(token, json, scratch);
+            } else if (scratch.rank >= 0) {
+                Shape read = Shape.of(scratch.extents, scratch.rank);
+                check().elementCount(name, read);
+                shape = read;
+                return true;
+            } else if (token == JsonToken.START_ARRAY) {
+                scratch.rank = 0;
+            } else {
+                throw check().failure(name, "shape: an array is expected, got " + token);
+            }
+        }
+    }
+
+    private void extent(JsonToken token, JsonTokenizer json, TensorScratch scratch) {
+        JsonNumbers number = token == JsonToken.NUMBER ? json.number() : null;
+        if (number == null || number.hasFraction() || !number.isInteger(true, 64)) {
+            String got = number == null ? token.toString() : number.shown();
+            throw check().failure(name, "shape: integers are expected, got " + got);
+        }
+        if (scratch.rank == Shape.MAX_RANK) {
+            throw check().failure(name, "shape: at most " + Shape.MAX_RANK + " dimensions are accepted");
+        }
+        scratch.extents[scratch.rank++] = number.integer();
     }
 
     private void binarySize(Parameter value) {
@@ -124,11 +153,7 @@ final class TensorBuilder extends ObjectReader {
             return json -> defer(text, json);
         }
         long expected = expectedBytes(type);
-        reader = skims(type)
-                ? new DataScanner(check(), name, type, state.limits, depth)
-                : counts()
-                        ? new ElementCounter(check(), name, type, state.limits, depth)
-                        : reader(type, expected, depth);
+        reader = reader(type, expected, depth, state.passes && (!state.request || ElementCounter.skims(type)));
         return reader;
     }
 
@@ -140,17 +165,15 @@ final class TensorBuilder extends ObjectReader {
         return complete;
     }
 
-    private boolean skims(DataType type) {
-        return state.elements == ElementUse.SKIMMED && DataScanner.supports(type);
-    }
-
     /** Whether it belongs to a response that is passed through. */
     private boolean counts() {
-        return state.elements == ElementUse.COUNTED;
+        return state.passes && !state.request;
     }
 
-    private DataReader reader(DataType type, long expectedBytes, int depth) {
-        return new DataReader(check(), name, type, state.limits, depth, expectedBytes, state.allocator);
+    private TensorData reader(DataType type, long expectedBytes, int depth, boolean counted) {
+        return counted
+                ? new ElementCounter(state, check(), name, type, depth)
+                : new DataReader(state, check(), name, type, depth, expectedBytes);
     }
 
     private long expectedBytes(DataType type) {
@@ -164,9 +187,7 @@ final class TensorBuilder extends ObjectReader {
         DataType type = required(dataType, "datatype");
         Shape extents = required(shape, "shape");
         if (kept != null) {
-            reader = counts()
-                    ? new ElementCounter(check(), name, type, state.limits, 0)
-                    : reader(type, expectedBytes(type), 0);
+            reader = reader(type, expectedBytes(type), 0, counts());
             reader.read(kept.tokens(state.limits));
             kept.release();
         }
@@ -334,56 +355,6 @@ final class TensorBuilder extends ObjectReader {
         if (data != null) {
             data.release();
             data = null;
-        }
-    }
-
-    /** Reads a tensor's {@code shape}. */
-    private final class ShapeReader implements ValueReader {
-        /** The most dimensions of nearly all tensors. */
-        private static final int FEW = 4;
-
-        private long[] extents = new long[FEW];
-        private boolean opened;
-        private int rank;
-
-        @Override
-        public boolean read(JsonTokenizer json) {
-            while (true) {
-                JsonToken token = json.next();
-                if (token == JsonToken.NEED_MORE) {
-                    return false;
-                }
-                if (!opened) {
-                    open(token);
-                } else if (token == JsonToken.END_ARRAY) {
-                    shape(Shape.of(extents, rank));
-                    return true;
-                } else {
-                    extent(token, json);
-                }
-            }
-        }
-
-        private void open(JsonToken token) {
-            if (token != JsonToken.START_ARRAY) {
-                throw check().failure(name, "shape: an array is expected, got " + token);
-            }
-            opened = true;
-        }
-
-        private void extent(JsonToken token, JsonTokenizer json) {
-            JsonNumbers number = token == JsonToken.NUMBER ? json.number() : null;
-            if (number == null || number.hasFraction() || !number.isInteger(true, 64)) {
-                String got = number == null ? token.toString() : number.shown();
-                throw check().failure(name, "shape: integers are expected, got " + got);
-            }
-            if (rank == Shape.MAX_RANK) {
-                throw check().failure(name, "shape: at most " + Shape.MAX_RANK + " dimensions are accepted");
-            }
-            if (rank == extents.length) {
-                extents = Arrays.copyOf(extents, 2 * rank);
-            }
-            extents[rank++] = number.integer();
         }
     }
 

@@ -4,16 +4,14 @@ import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.json.ValueReader;
 import dev.isthmus.transcoder.message.TensorCheck;
-import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 
 /** Reads one tensor's {@code data}, and checks its nesting; owns the result until {@link #take()}. */
-abstract sealed class TensorData implements ValueReader permits DataReader, DataScanner, ElementCounter {
+abstract sealed class TensorData implements ValueReader permits DataReader, ElementCounter {
     final TensorCheck check;
     final String tensor;
     final DataType type;
-    final WireLimits limits;
     final int outerDepth;
     final ArrayNesting nesting;
 
@@ -22,13 +20,12 @@ abstract sealed class TensorData implements ValueReader permits DataReader, Data
      *
      * @param outerDepth the depth of the tensor's object in the document
      */
-    TensorData(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
+    TensorData(ReaderState state, TensorCheck check, String tensor, DataType type, int outerDepth) {
         this.check = check;
         this.tensor = tensor;
         this.type = type;
-        this.limits = limits;
         this.outerDepth = outerDepth;
-        this.nesting = new ArrayNesting(check, tensor);
+        this.nesting = state.scratch().nesting.begin(check, tensor);
     }
 
     /** Whether it was null, which is as good as absent. */

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.transcoder.message.WireLimits;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -18,6 +19,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class NumberScannerTest {
     static final List<String> KINDS =
             List.of("printed", "normalized", "python", "short", "zeros", "integers", "exponents", "long", "nested");
+
+    private static final WireLimits LIMITS = new WireLimits(1000, 10, 38, 100, 10, 10, false);
 
     /** Counts elements. */
     private static final class Elements implements ArrayListener {
@@ -50,7 +53,7 @@ class NumberScannerTest {
     private record Outcome(boolean closed, boolean refused, long elements, List<Integer> levels) {
         static Outcome of(byte[] text, int... cuts) {
             Elements elements = new Elements();
-            NumberScanner skim = new NumberScanner(elements, 10, 38);
+            NumberScanner skim = new NumberScanner(elements).begin(LIMITS, 0);
             int from = 0;
             for (int i = 0; i <= cuts.length && !skim.closed() && !skim.refused(); i++) {
                 int to = i < cuts.length ? cuts[i] : text.length;
@@ -205,7 +208,7 @@ class NumberScannerTest {
                     number.append(marks.charAt((int) (rest % marks.length())));
                 }
                 Elements elements = new Elements();
-                NumberScanner skim = new NumberScanner(elements, 10, 38);
+                NumberScanner skim = new NumberScanner(elements).begin(LIMITS, 0);
                 byte[] window = ("1," + number + ",3.25,4,5,6,7]").getBytes(UTF_8);
                 skim.read(window, 0, window.length);
                 boolean wanted = !number.toString().equals("-0")

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Requests whose numbers are skimmed, compared with the same ones read in full. */
-class DataScannerTest {
+class SkimmedRequestTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final ModelRef MODEL = ModelRef.of("m");
     /** Numbers that may be out of range, and negative zeros that look like integers. */
@@ -106,7 +106,7 @@ class DataScannerTest {
         assertThat(skimmed.shape()).isEqualTo(full.shape());
         assertThat(skimmed.dataType()).isEqualTo(full.dataType());
         assertThat(skimmed.parameters()).isEqualTo(full.parameters());
-        if (!DataScanner.supports(full.dataType())) {
+        if (!ElementCounter.skims(full.dataType())) {
             assertThat(ByteBufUtil.equals(skimmed.data(), full.data())).isTrue();
         }
     }
@@ -124,6 +124,25 @@ class DataScannerTest {
             int[] everywhere = new int[text.length()];
             Arrays.setAll(everywhere, i -> i);
             assertLike(read(skimming(WireLimits.DEFAULT), text, everywhere), read(full(WireLimits.DEFAULT), text));
+        }
+    }
+
+    /** Wherever a document ends, and however many are read at once: each is read as if it were the only one. */
+    @Test
+    void documentsOfOneThread_shareNothing() {
+        String nested = request(DataType.FP32, "[1,2,2]", "[[[1,2],[3,4]]]");
+        String flat = request(DataType.FP64, "[3]", "[5,6,7]");
+        for (int cut = 0; cut < nested.length(); cut++) {
+            RestRequestReader ended = skimming(WireLimits.DEFAULT);
+            ended.feed(Unpooled.copiedBuffer(nested.substring(0, cut), UTF_8));
+            RestRequestReader open = full(WireLimits.DEFAULT);
+            open.feed(Unpooled.copiedBuffer(flat.substring(0, cut % flat.length()), UTF_8));
+            ended.release();
+            ended.release();
+            assertLike(read(skimming(WireLimits.DEFAULT), nested), read(full(WireLimits.DEFAULT), nested));
+            open.feed(Unpooled.copiedBuffer(flat.substring(cut % flat.length()), UTF_8));
+            assertLike(open.finish(), read(full(WireLimits.DEFAULT), flat));
+            open.release();
         }
     }
 

@@ -61,7 +61,7 @@ class SmallRequestTest {
 
     @Test
     void fourFloatsAsJson_areReadWithLittleGarbage() {
-        assertThat(bytesOf(() -> read().release())).isLessThan(2600);
+        assertThat(bytesOf(() -> read().release())).isLessThan(1900);
     }
 
     @Test
@@ -70,7 +70,7 @@ class SmallRequestTest {
 
         assertThat(bytesOf(() -> ProtobufWriter.request(ALLOCATOR, request.retained(), Dialect.GENERIC)
                         .release()))
-                .isLessThan(2500);
+                .isLessThan(2150);
 
         request.release();
     }
@@ -88,7 +88,7 @@ class SmallRequestTest {
         assertThat(bytesOf(() -> RestWriter.response(ALLOCATOR, response.retained(), OutputForms.JSON)
                         .content()
                         .release()))
-                .isLessThan(1600);
+                .isLessThan(1400);
 
         response.release();
     }

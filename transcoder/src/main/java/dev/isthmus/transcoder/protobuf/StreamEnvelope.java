@@ -55,7 +55,8 @@ public final class StreamEnvelope {
                 response = null;
                 return content;
             }
-            return new EnvelopeContent(error, response == null ? "" : id(response), null);
+            return new EnvelopeContent(
+                    error, response == null ? "" : StreamedResponse.of(response).id(), null);
         } finally {
             message.release();
             if (response != null) {
@@ -79,19 +80,6 @@ public final class StreamEnvelope {
             cursor.skip();
         }
         return true;
-    }
-
-    private static String id(ByteBuf response) {
-        ProtoCursor cursor = ProtoCursor.of(response, ErrorCode.BAD_UPSTREAM_ANSWER);
-        String id = "";
-        while (cursor.more()) {
-            if (cursor.tag() == MessageParser.ID) {
-                id = cursor.string();
-            } else {
-                cursor.skip();
-            }
-        }
-        return id;
     }
 
     /**

@@ -24,10 +24,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads the JSON document of an inference request or response. Owns its tensors until {@link #takeTensors()}. */
 final class DocumentReader extends ObjectReader {
-    /** Most messages have as many tensors, or fewer. */
-    private static final int FEW = 2;
+    /** Immutable up to the first one. */
+    private List<TensorBuilder> tensors = List.of();
 
-    private final List<TensorBuilder> tensors = new ArrayList<>(FEW);
     private String id = "";
     private String modelName = "";
     private String modelVersion = "";
@@ -143,8 +142,14 @@ final class DocumentReader extends ObjectReader {
         if (tensors.size() == limit) {
             throw state.failure(key + ": at most " + limit + " are accepted");
         }
-        tensors.add(new TensorBuilder(state, tensors.size()));
-        return tensors.getLast();
+        TensorBuilder next = new TensorBuilder(state, tensors.size());
+        if (tensors.isEmpty()) {
+            tensors = List.of(next);
+            return next;
+        }
+        tensors = tensors.size() == 1 ? new ArrayList<>(tensors) : tensors;
+        tensors.add(next);
+        return next;
     }
 
     @Override
@@ -240,7 +245,7 @@ final class DocumentReader extends ObjectReader {
 
     void release() {
         tensors.forEach(TensorBuilder::release);
-        tensors.clear();
+        tensors = List.of();
         state.clear();
     }
 

@@ -546,8 +546,9 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
         private CompletableFuture<Void> checked() {
             return CompletableFuture.allOf(targets.stream()
                     .filter(target -> target.upstream() instanceof Cluster)
-                    .map(target ->
-                            ((Cluster) target.upstream()).replicas().recheck(target.model().name()))
+                    .map(target -> ((Cluster) target.upstream())
+                            .replicas()
+                            .recheck(target.model().name()))
                     .toArray(CompletableFuture<?>[]::new));
         }
 

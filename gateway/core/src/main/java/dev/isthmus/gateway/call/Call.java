@@ -39,7 +39,7 @@ public record Call(
     private static final Map.Entry<String, String>[] NO_ENTRIES = new Map.Entry[0];
 
     public Call {
-        headers = Map.copyOf(headers);
+        headers = headers == HopCount.FIRST ? headers : Map.copyOf(headers);
     }
 
     /** A call that may go to any server. */

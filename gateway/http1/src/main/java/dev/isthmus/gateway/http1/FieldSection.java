@@ -3,7 +3,10 @@ package dev.isthmus.gateway.http1;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -83,6 +86,24 @@ public final class FieldSection {
             values.add(value(next));
         }
         return values;
+    }
+
+    /** The fields whose names are wanted, in order; the values of several of one name are joined. Must not be changed. */
+    public Map<String, String> joined(Predicate<String> wanted) {
+        Map<String, String> found = Map.of();
+        for (int i = 0; i < size; i++) {
+            String name = name(i);
+            if (wanted.test(name)) {
+                found = found.isEmpty() ? new LinkedHashMap<>() : found;
+                found.merge(name, value(i), FieldSection::joined);
+            }
+        }
+        return found;
+    }
+
+    /** The value of two fields of one name. */
+    public static String joined(String first, String next) {
+        return first + "," + next;
     }
 
     /** The value of a field as a number; -1 if it has other characters than digits, or is too large. */

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.http1;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.function.Consumer;
@@ -58,14 +59,30 @@ public final class HeadWriter {
      * @throws IllegalArgumentException if the name or the value cannot be sent
      */
     public HeadWriter field(String name, String value) {
+        int at = name(name);
+        append(value);
+        return end(name, at);
+    }
+
+    /** As {@link #field(String, String)}. */
+    public HeadWriter field(String name, AsciiString value) {
+        int at = name(name);
+        append(value.array(), value.arrayOffset(), value.length());
+        return end(name, at);
+    }
+
+    /** Begins a field; returns the index of its value. */
+    private int name(String name) {
         int from = length;
         append(name);
         if (name.isEmpty() || OctetClasses.endOfToken(bytes, from, length) != length) {
             throw new IllegalArgumentException("the name of a header field is expected, got '" + name + "'");
         }
         append(": ");
-        int at = length;
-        append(value);
+        return length;
+    }
+
+    private HeadWriter end(String name, int at) {
         if (!OctetClasses.isFieldValue(bytes, at, length)) {
             throw new IllegalArgumentException(
                     "header field " + name + ": a value without control characters is expected");
@@ -88,7 +105,7 @@ public final class HeadWriter {
     /** Adds the length of the body. */
     public HeadWriter contentLength(long bytesOfBody) {
         append("content-length: ");
-        append(Long.toString(bytesOfBody));
+        append(bytesOfBody);
         append("\r\n");
         return this;
     }
@@ -142,9 +159,13 @@ public final class HeadWriter {
     }
 
     private void append(byte[] text) {
-        ensure(text.length);
-        System.arraycopy(text, 0, bytes, length, text.length);
-        length += text.length;
+        append(text, 0, text.length);
+    }
+
+    private void append(byte[] text, int from, int count) {
+        ensure(count);
+        System.arraycopy(text, from, bytes, length, count);
+        length += count;
     }
 
     /** Appends characters of ISO 8859-1; others become question marks. */
@@ -155,6 +176,14 @@ public final class HeadWriter {
             bytes[length + i] = (byte) (c > 0xff ? '?' : c);
         }
         length += text.length();
+    }
+
+    private void append(long number) {
+        if (number >= 10) {
+            append(number / 10);
+        }
+        ensure(1);
+        bytes[length++] = (byte) ('0' + number % 10);
     }
 
     private void ensure(int more) {

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.http1.HeadWriter.ChunkWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,6 +32,19 @@ class WritersTest {
                 .isEqualTo("POST /v2?x=1 HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nab");
         assertThat(body.readableBytes()).isEqualTo(2);
         body.release();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 9, 10, 1_000, 409_600, Long.MAX_VALUE})
+    void lengths_areWrittenInFull(long bytes) {
+        HeadWriter head = HeadWriter.request("POST", "/").contentLength(bytes);
+        assertThat(text(head.end(ALLOCATOR))).isEqualTo("POST / HTTP/1.1\r\ncontent-length: " + bytes + "\r\n\r\n");
+    }
+
+    @Test
+    void partOfAnAsciiString_isWrittenAsAText() {
+        HeadWriter head = HeadWriter.request("GET", "/").field("x", new AsciiString("abcde").subSequence(1, 4, false));
+        assertThat(text(head.end(ALLOCATOR))).isEqualTo("GET / HTTP/1.1\r\nx: bcd\r\n\r\n");
     }
 
     @Test

@@ -138,7 +138,7 @@ public final class CorsPolicy {
         });
         headers.forEach((name, value) ->
                 all.merge(name, value, (before, ours) -> name.equals(VARY) ? before + ", " + ours : ours));
-        return new RestResponse(response.status(), response.body(), all);
+        return new RestResponse(response.status(), response.body(), all, response.id());
     }
 
     /**

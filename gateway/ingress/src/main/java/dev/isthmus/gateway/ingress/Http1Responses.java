@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.http1.HeadWriter;
 import dev.isthmus.gateway.http1.HeadWriter.ChunkWriter;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
@@ -9,8 +10,8 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
-import java.util.Map;
 
 /** Writes responses as messages of HTTP/1.1. */
 final class Http1Responses {
@@ -111,10 +112,14 @@ final class Http1Responses {
         if (chunked) {
             head.chunked();
         }
-        for (Map.Entry<String, String> field : response.headers().entrySet()) {
-            if (!isOfConnection(field.getKey())) {
-                head.field(field.getKey(), field.getValue());
+        response.headers().forEach((name, value) -> {
+            if (!isOfConnection(name)) {
+                head.field(name, value);
             }
+        });
+        AsciiString id = response.id();
+        if (id != null) {
+            head.field(HeaderAllowList.REQUEST_ID, id);
         }
         return switch (persistence) {
             case KEPT -> head;

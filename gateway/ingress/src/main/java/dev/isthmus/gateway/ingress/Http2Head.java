@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.http1.FieldSection;
 import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
@@ -9,9 +10,9 @@ import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -155,13 +156,15 @@ final class Http2Head extends RequestHead {
     }
 
     @Override
-    void each(Predicate<String> wanted, BiConsumer<String, String> to) {
+    Map<String, String> fields(Predicate<String> wanted) {
+        Map<String, String> found = new HashMap<>();
         for (Map.Entry<CharSequence, CharSequence> field : headers) {
             String name = field.getKey().toString();
             if (wanted.test(name)) {
-                to.accept(name, field.getValue().toString());
+                found.merge(name, field.getValue().toString(), FieldSection::joined);
             }
         }
+        return found;
     }
 
     /**

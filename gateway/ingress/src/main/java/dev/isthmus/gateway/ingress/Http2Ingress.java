@@ -19,6 +19,7 @@ import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.net.Turn;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -397,7 +398,8 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler, ConnectionL
                     response.allowing(cors).headers().entrySet()) {
                 fields = fields.with(field(header.getKey(), header.getValue()));
             }
-            return fields;
+            AsciiString id = response.id();
+            return id == null ? fields : fields.with(HeaderField.of(HeaderAllowList.REQUEST_ID, id.toString()));
         }
 
         private static HeaderField field(String name, String value) {

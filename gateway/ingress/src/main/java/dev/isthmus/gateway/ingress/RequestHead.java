@@ -6,7 +6,6 @@ import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
-import dev.isthmus.gateway.http1.FieldSection;
 import dev.isthmus.gateway.http1.Http1Request;
 import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
@@ -23,7 +22,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -35,8 +33,6 @@ import org.jspecify.annotations.Nullable;
 abstract sealed class RequestHead implements HeaderFields permits RequestHead.Http1Head, Http2Head {
     private static final Pattern MILLISECONDS = Pattern.compile("0*[1-9][0-9]{0,9}");
     private static final int MAX_DIGITS = 10;
-    /** Capacity for the headers of most requests. */
-    private static final int FEW = 8;
 
     private final ClientConnection connection;
 
@@ -63,10 +59,10 @@ abstract sealed class RequestHead implements HeaderFields permits RequestHead.Ht
     abstract List<String> all(CharSequence name);
 
     /**
-     * Calls {@code to} with the fields whose names it wants, in order; names are in lower case. Over HTTP/2 they
-     * include the pseudo-header fields.
+     * The fields whose names are wanted, by name in lower case; the values of several of one name are joined by commas.
+     * Over HTTP/2 they include the pseudo-header fields. Must not be changed.
      */
-    abstract void each(Predicate<String> wanted, BiConsumer<String, String> to);
+    abstract Map<String, String> fields(Predicate<String> wanted);
 
     /** Length of the body as sent, in bytes; -1 if unknown. */
     abstract long contentLength();
@@ -116,14 +112,13 @@ abstract sealed class RequestHead implements HeaderFields permits RequestHead.Ht
 
     /** The headers to forward upstream. */
     Map<String, String> forwarded(HeaderAllowList allowed) {
-        Map<String, String> forwarded = new HashMap<>(FEW);
-        each(
-                name -> name.equals(HopCount.NAME) || (allowed.contains(name) && credible(name)),
-                (name, value) -> forwarded.merge(name, value, RequestHead::joined));
-        ForwardingHeaders.add(forwarded, allowed, connection);
-        if (forwarded.isEmpty()) {
+        Map<String, String> found =
+                fields(name -> name.equals(HopCount.NAME) || (allowed.contains(name) && credible(name)));
+        if (found.isEmpty() && !ForwardingHeaders.adds(allowed)) {
             return HopCount.FIRST;
         }
+        Map<String, String> forwarded = new HashMap<>(found);
+        ForwardingHeaders.add(forwarded, allowed, connection);
         forwarded.put(HopCount.NAME, HopCount.next(forwarded.get(HopCount.NAME)));
         return forwarded;
     }
@@ -131,10 +126,6 @@ abstract sealed class RequestHead implements HeaderFields permits RequestHead.Ht
     /** Whether the sender may set this field: only trusted proxies name other clients. */
     private boolean credible(String name) {
         return connection.trustedProxy() || !ForwardingHeaders.contains(name);
-    }
-
-    private static String joined(String first, String next) {
-        return first + "," + next;
     }
 
     @Override
@@ -249,6 +240,11 @@ abstract sealed class RequestHead implements HeaderFields permits RequestHead.Ht
             return false;
         }
 
+        /** Whether {@link #add} may add any. */
+        static boolean adds(HeaderAllowList allowed) {
+            return asked(allowed, FOR.toString()) || asked(allowed, FORWARDED.toString()) || asked(allowed, PROTO);
+        }
+
         /**
          * Adds the sender of a request to those headers that are forwarded upstream by their name, or as X-Forwarded-*. A
          * prefix that merely covers them, such as {@code x-*}, does not tell servers of clients' addresses.
@@ -337,14 +333,8 @@ abstract sealed class RequestHead implements HeaderFields permits RequestHead.Ht
         }
 
         @Override
-        void each(Predicate<String> wanted, BiConsumer<String, String> to) {
-            FieldSection fields = request.fields();
-            for (int i = 0; i < fields.size(); i++) {
-                String name = fields.name(i);
-                if (wanted.test(name)) {
-                    to.accept(name, fields.value(i));
-                }
-            }
+        Map<String, String> fields(Predicate<String> wanted) {
+            return request.fields().joined(wanted);
         }
     }
 }

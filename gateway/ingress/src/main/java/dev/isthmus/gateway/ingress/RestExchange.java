@@ -20,6 +20,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.util.AsciiString;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -40,6 +41,7 @@ final class RestExchange extends CallExchange {
     private @Nullable CompressedBody compressedBody;
 
     private Map<String, String> headers = Map.of();
+    private @Nullable AsciiString id;
     /** Whether the request asks for a stream of events. */
     private boolean events;
     /** The content coding that the client accepts; null if there is none, or the response is not compressed. */
@@ -195,6 +197,11 @@ final class RestExchange extends CallExchange {
     }
 
     @Override
+    public void identified(AsciiString call) {
+        id = call;
+    }
+
+    @Override
     public void headers(Map<String, String> more) {
         if (!responded && progress == ResponseProgress.UNSENT && !more.isEmpty()) {
             headers = RestResponse.merged(headers, more);
@@ -246,7 +253,7 @@ final class RestExchange extends CallExchange {
     private void begin(RestResponse head, ResponseProgress next) {
         if (progress == ResponseProgress.UNSENT) {
             progress = next;
-            writer.begin(head.with(headers));
+            writer.begin(head.with(headers).identified(id));
         }
     }
 
@@ -275,7 +282,7 @@ final class RestExchange extends CallExchange {
         endRequest();
         whole = null;
         if (complete != null) {
-            respond(compressed(complete.with(headers)));
+            respond(compressed(complete.with(headers).identified(id)));
         } else {
             begin(RestResponse.events(), ResponseProgress.EVENTS);
             writer.endBody();
@@ -305,7 +312,8 @@ final class RestExchange extends CallExchange {
             case UNSENT ->
                 respond(RestResponse.error(failure)
                         .with(settings.causeHeader(context))
-                        .with(headers));
+                        .with(headers)
+                        .identified(id));
             case EVENTS -> {
                 writer.part(errorEvent(failure));
                 writer.endBody();

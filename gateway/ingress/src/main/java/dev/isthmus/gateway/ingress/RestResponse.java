@@ -17,20 +17,28 @@ import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An HTTP response, independent of the version of HTTP. Owns its body.
  *
  * @param headers lower-case names; without those of the connection, and with the body's length only if the body is not
  *     sent
+ * @param id of the call, a header as well; null for none
  */
-record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
+record RestResponse(
+        int status,
+        ByteBuf body,
+        Map<String, String> headers,
+        @Nullable AsciiString id) {
     static final String CHALLENGE_HEADER = "www-authenticate";
     /** The value of the header: how to authenticate (RFC 6750, 3). */
     static final String CHALLENGE = "Bearer realm=\"isthmus\"";
@@ -40,9 +48,15 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
 
     private static final String JSON_LENGTH = HeaderAllowList.JSON_LENGTH.toString();
     private static final String CONTENT_TYPE = "content-type";
-    private static final Map<String, String> JSON_TYPE = Map.of(CONTENT_TYPE, "application/json");
+    /** It keeps its entry, where {@code Map.of} makes one each time. */
+    private static final Map<String, String> JSON_TYPE = Collections.singletonMap(CONTENT_TYPE, "application/json");
+
     private static final ByteBuf EVENT_START = constant("data: ");
     private static final ByteBuf EVENT_END = constant("\n\n");
+
+    RestResponse(int status, ByteBuf body, Map<String, String> headers) {
+        this(status, body, headers, null);
+    }
 
     private static ByteBuf constant(String text) {
         byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
@@ -142,7 +156,12 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
         if (more.isEmpty()) {
             return this;
         }
-        return new RestResponse(status, body, merged(more, headers));
+        return new RestResponse(status, body, merged(more, headers), id);
+    }
+
+    /** Returns it with the id of the call; null for none. A server's header of this name is not replaced. */
+    RestResponse identified(@Nullable AsciiString call) {
+        return headers.containsKey(HeaderAllowList.REQUEST_ID) ? this : new RestResponse(status, body, headers, call);
     }
 
     /** The fields with more of them, which replace those of the same name; both stay as they are. */
@@ -159,7 +178,7 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
     RestResponse varying(String header) {
         String others = headers.get("vary");
         return new RestResponse(
-                status, body, merged(headers, Map.of("vary", others == null ? header : others + ", " + header)));
+                status, body, merged(headers, Map.of("vary", others == null ? header : others + ", " + header)), id);
     }
 
     /** Returns it with the headers of {@link CorsPolicy#headers}, if there are any. */
@@ -179,7 +198,7 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
     }
 
     RestResponse with(ByteBuf other) {
-        return new RestResponse(status, other, headers);
+        return new RestResponse(status, other, headers, id);
     }
 
     /** The JSON of all responses except inferences. Absent values are omitted, never null. */

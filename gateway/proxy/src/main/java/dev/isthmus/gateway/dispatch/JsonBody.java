@@ -118,7 +118,7 @@ final class JsonBody extends RequestBody {
         boolean responseUnchanged =
                 nonFinite == NonFinite.TOKEN && outputs(complete).equals(wanted);
         return new UpstreamMessage(
-                new InferMessage.RestMessage(new RestBody(original, sent.jsonLength())).retained(),
+                new InferMessage.RestMessage(new RestBody(original, sent.jsonLength()).retained()),
                 form(complete, model, outputs(complete), responseUnchanged));
     }
 

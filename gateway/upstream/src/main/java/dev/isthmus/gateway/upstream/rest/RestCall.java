@@ -5,10 +5,8 @@ import static java.util.Objects.requireNonNull;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.http1.FieldSection;
 import dev.isthmus.gateway.http1.Http1Response;
 import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.upstream.ConnectionCounts;
 import dev.isthmus.gateway.upstream.TimeoutQueue.CallTimeout;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
@@ -21,8 +19,6 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -161,23 +157,13 @@ final class RestCall implements Subscription {
 
     private @Nullable PartReader begun(Http1Response head, @Nullable PartReader parts) {
         if (parts != null) {
-            reply.headers(returned(head.fields()));
+            returnHeaders(head);
         }
         return parts;
     }
 
-    /** The response headers that may be passed to the client. */
-    private Map<String, String> returned(FieldSection headers) {
-        HeaderAllowList allowed = pool.settings().returnedHeaders();
-        Map<String, String> found = Map.of();
-        for (int i = 0; i < headers.size(); i++) {
-            String name = headers.name(i);
-            if (allowed.contains(name)) {
-                found = found.isEmpty() ? new LinkedHashMap<>() : found;
-                found.merge(name, headers.value(i), (first, next) -> first + "," + next);
-            }
-        }
-        return found;
+    private void returnHeaders(Http1Response head) {
+        reply.headers(head.fields().joined(pool.settings().returnedHeaders()::contains));
     }
 
     /** Stops reading until the client is ready. */
@@ -219,7 +205,7 @@ final class RestCall implements Subscription {
         boolean valid = failure == null || head.status() != HttpResponseStatus.OK.code();
         finished(carrier, valid);
         if (valid) {
-            reply.headers(returned(head.fields()));
+            returnHeaders(head);
         }
         if (message != null) {
             reply.only(message);

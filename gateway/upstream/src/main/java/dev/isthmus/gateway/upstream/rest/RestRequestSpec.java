@@ -64,15 +64,15 @@ final class RestRequestSpec {
             CommonFields common = pool.common();
             HeadWriter fields =
                     HeadWriter.request(safe ? "GET" : "POST", common.path(path)).fields(common.encoded);
-            for (Map.Entry<String, String> each : call.headers().entrySet()) {
-                String name = each.getKey().toLowerCase(Locale.ROOT);
+            call.headers().forEach((key, value) -> {
+                String name = key.toLowerCase(Locale.ROOT);
                 if (!NOT_FORWARDED.contains(name) && !common.hasOwn(name)) {
-                    fields.field(name, each.getValue());
+                    fields.field(name, value);
                 }
-            }
+            });
             AsciiString id = call.context().sentId();
             if (id != null) {
-                fields.field(HeaderAllowList.REQUEST_ID, id.toString());
+                fields.field(HeaderAllowList.REQUEST_ID, id);
             }
             if (call.hasDeadline()) {
                 long millis = TimeUnit.NANOSECONDS.toMillis(pool.settings().nanosLeft(call));

@@ -19,6 +19,8 @@ final class ArrayNesting implements ArrayListener {
     private long count;
     private int deepest;
     private boolean elementSeen;
+    /** Whether the open array is a BYTES element. */
+    private boolean octets;
 
     /** The items of the current array of each level. */
     private final long[] items = new long[MOST];
@@ -38,6 +40,7 @@ final class ArrayNesting implements ArrayListener {
         count = 0;
         deepest = 0;
         elementSeen = false;
+        octets = false;
         Arrays.fill(extents, -1);
         return this;
     }
@@ -53,6 +56,9 @@ final class ArrayNesting implements ArrayListener {
      * @param mayBeElement whether it may turn out to be an element ({@link #element})
      */
     void open(int level, boolean mayBeElement) {
+        if (octets) {
+            throw ragged();
+        }
         boolean element = mayBeElement && level == deepest + 1;
         if (level > Shape.MAX_RANK + (mayBeElement ? 1 : 0) || (elementSeen && level > deepest && !element)) {
             throw ragged();
@@ -66,6 +72,10 @@ final class ArrayNesting implements ArrayListener {
 
     @Override
     public void close(int level) {
+        if (octets) {
+            octets = false;
+            return;
+        }
         if (extents[level] >= 0 && extents[level] != items[level]) {
             throw ragged();
         }
@@ -82,8 +92,24 @@ final class ArrayNesting implements ArrayListener {
         count += number;
     }
 
-    /** The array just opened at this level is an element. */
-    void element(int level) {
+    /**
+     * The array at this level has one more element.
+     *
+     * @param octet whether it is one byte of a BYTES element, which the array just opened turns out to be; such an array
+     *     is not a level of nesting
+     */
+    void element(int level, boolean octet) {
+        if (octets && !octet) {
+            throw ragged();
+        } else if (!octet) {
+            elements(level, 1);
+        } else if (!octets) {
+            beginOctets(level);
+        }
+    }
+
+    private void beginOctets(int level) {
+        octets = true;
         int outer = level - 1;
         if (items[level] > 0 || (elementSeen && outer != deepest)) {
             throw ragged();
@@ -111,14 +137,9 @@ final class ArrayNesting implements ArrayListener {
         elementSeen = markedElementSeen;
     }
 
-    /** Whether there was neither an array nor an element. */
+    /** Whether there was neither an array nor an element: it was null, which is as good as absent. */
     boolean isEmpty() {
         return deepest == 0 && count == 0;
-    }
-
-    /** Whether the data is a value without an array. */
-    boolean isBare() {
-        return deepest == 0 && count > 0;
     }
 
     /** The elements so far. */
@@ -126,14 +147,17 @@ final class ArrayNesting implements ArrayListener {
         return count;
     }
 
-    OipException ragged() {
+    private OipException ragged() {
         return check.failure(tensor, "data: nested arrays of different sizes");
     }
 
-    /** As {@link TensorData#requireShape}. */
+    /**
+     * Requires that the data has this shape; a flat array matches any shape with as many elements, a value without an
+     * array only a scalar's.
+     */
     void requireShape(Shape shape) {
         long expected = check.elementCount(tensor, shape);
-        if (isBare() && shape.rank() > 0) {
+        if (deepest == 0 && count > 0 && shape.rank() > 0) {
             throw check.failure(tensor, "data: an array is expected for shape " + shape + ", got a single value");
         }
         if (count != expected) {

@@ -60,7 +60,7 @@ final class DataReader extends TensorData {
                 case NEED_MORE -> {
                     return false;
                 }
-                case START_ARRAY -> open(json.depth() - outerDepth);
+                case START_ARRAY -> nesting.open(json.depth() - outerDepth, type == DataType.BYTES);
                 case END_ARRAY -> {
                     int level = json.depth() - outerDepth + 1;
                     close(level);
@@ -81,18 +81,10 @@ final class DataReader extends TensorData {
         }
     }
 
-    private void open(int level) {
-        if (bytesAt >= 0) {
-            throw nesting.ragged();
-        }
-        nesting.open(level, type == DataType.BYTES);
-    }
-
     private void close(int level) {
         if (bytesAt >= 0) {
             raw.setIntLE(bytesAt, raw.writerIndex() - bytesAt - Integer.BYTES);
             bytesAt = -1;
-            return;
         }
         nesting.close(level);
     }
@@ -109,15 +101,13 @@ final class DataReader extends TensorData {
 
     private void element(JsonToken token, JsonTokenizer json) {
         int level = json.depth() - outerDepth;
-        if (type == DataType.BYTES && token == JsonToken.NUMBER && level > 1) {
-            octet(level, json);
-            return;
+        boolean octet = type == DataType.BYTES && token == JsonToken.NUMBER && level > 1;
+        nesting.element(level, octet);
+        if (octet) {
+            octet(json);
+        } else {
+            write(token, json);
         }
-        if (bytesAt >= 0) {
-            throw nesting.ragged();
-        }
-        nesting.elements(level, 1);
-        write(token, json);
         requireSize();
         if (token == JsonToken.NUMBER && runs) {
             run(level, json);
@@ -137,16 +127,18 @@ final class DataReader extends TensorData {
         } while (read > 0);
     }
 
-    /** A BYTES element may be an array of its bytes, 0 to 255; such an array is not a level of nesting. */
-    private void octet(int level, JsonTokenizer json) {
+    /** A BYTES element may be an array of its bytes, 0 to 255. */
+    private void octet(JsonTokenizer json) {
         if (bytesAt < 0) {
-            nesting.element(level);
             contested = true;
             bytesAt = raw.writerIndex();
             raw.writeIntLE(0);
         }
-        byteOfElement(json);
-        requireSize();
+        number.read(json.window(), json.tokenStart(), json.tokenEnd());
+        if (!number.isInteger(false, 8)) {
+            throw check.failure(tensor, "a byte of 0 to 255 is expected in an element of BYTES, got " + number.shown());
+        }
+        raw.writeByte((int) number.integer());
     }
 
     private void requireSize() {
@@ -194,15 +186,6 @@ final class DataReader extends TensorData {
             case NEGATIVE_INFINITY -> special(Double.NEGATIVE_INFINITY, token.toString());
             default -> throw check.failure(tensor, "an element of " + type + " is expected, got " + token);
         }
-    }
-
-    /** Appends one byte of an element written as an array of its bytes. */
-    private void byteOfElement(JsonTokenizer json) {
-        number.read(json.window(), json.tokenStart(), json.tokenEnd());
-        if (!number.isInteger(false, 8)) {
-            throw check.failure(tensor, "a byte of 0 to 255 is expected in an element of BYTES, got " + number.shown());
-        }
-        raw.writeByte((int) number.integer());
     }
 
     private void number(JsonTokenizer json) {

@@ -21,8 +21,6 @@ final class ElementCounter extends TensorData {
     private boolean skims;
 
     private @Nullable NumberScanner numbers;
-    /** Whether the open array is a BYTES element. */
-    private boolean octets;
 
     ElementCounter(ReaderState state, TensorCheck check, String tensor, DataType type, int outerDepth) {
         super(state, check, tensor, type, outerDepth);
@@ -75,10 +73,10 @@ final class ElementCounter extends TensorData {
                         numbers = state.scratch().numbers.begin(state.limits, outerDepth);
                         return read(json);
                     }
-                    open(level);
+                    nesting.open(level, bytes);
                 }
                 case END_ARRAY -> {
-                    close(level + 1);
+                    nesting.close(level + 1);
                     if (level == 0) {
                         return true;
                     }
@@ -90,39 +88,13 @@ final class ElementCounter extends TensorData {
                         json.utf8();
                     }
                     if (level > 0 || token != JsonToken.NULL) {
-                        element(level, token == JsonToken.NUMBER && bytes && level > 1);
+                        nesting.element(level, token == JsonToken.NUMBER && bytes && level > 1);
                     }
                     if (level == 0) {
                         return true;
                     }
                 }
             }
-        }
-    }
-
-    private void open(int level) {
-        if (octets) {
-            throw nesting.ragged();
-        }
-        nesting.open(level, bytes);
-    }
-
-    private void close(int level) {
-        if (octets) {
-            octets = false;
-        } else {
-            nesting.close(level);
-        }
-    }
-
-    private void element(int level, boolean octet) {
-        if (octet && !octets) {
-            nesting.element(level);
-            octets = true;
-        } else if (!octet && octets) {
-            throw nesting.ragged();
-        } else if (!octet) {
-            nesting.elements(level, 1);
         }
     }
 }

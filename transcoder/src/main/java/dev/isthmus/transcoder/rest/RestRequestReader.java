@@ -27,17 +27,11 @@ public final class RestRequestReader extends MessageReader {
      */
     public RestRequestReader(
             ByteBufAllocator allocator, ModelRef model, long jsonLength, boolean anyParameter, WireLimits limits) {
-        this(allocator, model, jsonLength, anyParameter, limits, false);
+        this(model, jsonLength, new ReaderState(true, false, anyParameter, limits, allocator, Map.of()));
     }
 
-    private RestRequestReader(
-            ByteBufAllocator allocator,
-            ModelRef model,
-            long jsonLength,
-            boolean anyParameter,
-            WireLimits limits,
-            boolean passes) {
-        super(new ReaderState(true, passes, anyParameter, limits, allocator, Map.of()), jsonLength);
+    private RestRequestReader(ModelRef model, long jsonLength, ReaderState state) {
+        super(state, jsonLength);
         this.model = model;
     }
 
@@ -48,7 +42,8 @@ public final class RestRequestReader extends MessageReader {
      */
     public static RestRequestReader skimming(
             ByteBufAllocator allocator, ModelRef model, boolean anyParameter, WireLimits limits) {
-        return new RestRequestReader(allocator, model, RestBody.ALL_JSON, anyParameter, limits, true);
+        ReaderState state = new ReaderState(true, true, anyParameter, limits, allocator, Map.of());
+        return new RestRequestReader(model, RestBody.ALL_JSON, state);
     }
 
     /**

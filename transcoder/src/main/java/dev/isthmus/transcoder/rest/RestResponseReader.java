@@ -27,16 +27,11 @@ public final class RestResponseReader extends MessageReader {
             long jsonLength,
             WireLimits limits,
             Map<String, Map<String, Parameter>> sharedOutputs) {
-        this(allocator, jsonLength, limits, sharedOutputs, false);
+        this(new ReaderState(false, false, true, limits, allocator, sharedOutputs), jsonLength);
     }
 
-    private RestResponseReader(
-            ByteBufAllocator allocator,
-            long jsonLength,
-            WireLimits limits,
-            Map<String, Map<String, Parameter>> sharedOutputs,
-            boolean passes) {
-        super(new ReaderState(false, passes, true, limits, allocator, sharedOutputs), jsonLength);
+    private RestResponseReader(ReaderState state, long jsonLength) {
+        super(state, jsonLength);
     }
 
     /**
@@ -48,7 +43,7 @@ public final class RestResponseReader extends MessageReader {
             long jsonLength,
             WireLimits limits,
             Map<String, Map<String, Parameter>> sharedOutputs) {
-        return new RestResponseReader(allocator, jsonLength, limits, sharedOutputs, true);
+        return new RestResponseReader(new ReaderState(false, true, true, limits, allocator, sharedOutputs), jsonLength);
     }
 
     /**

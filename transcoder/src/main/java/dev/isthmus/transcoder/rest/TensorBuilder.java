@@ -191,7 +191,7 @@ final class TensorBuilder extends ObjectReader {
             reader.read(kept.tokens(state.limits));
             kept.release();
         }
-        if (reader != null && reader.absent()) {
+        if (reader != null && reader.nesting.isEmpty()) {
             state.hasNull = true;
             reader.release();
             reader = null;
@@ -206,7 +206,7 @@ final class TensorBuilder extends ObjectReader {
         check().requireMemory(name, parameters(), state.limits);
         requireOneSource();
         if (reader != null) {
-            reader.requireShape(extents);
+            reader.nesting.requireShape(extents);
             data = reader.take();
             updateHeld();
         } else if (!shared() && type.fixedSize() && check().byteSize(name, type, extents) != binarySize) {

@@ -1,7 +1,6 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
-import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.json.ValueReader;
 import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
@@ -26,19 +25,6 @@ abstract sealed class TensorData implements ValueReader permits DataReader, Elem
         this.type = type;
         this.outerDepth = outerDepth;
         this.nesting = state.scratch().nesting.begin(check, tensor);
-    }
-
-    /** Whether it was null, which is as good as absent. */
-    final boolean absent() {
-        return nesting.isEmpty();
-    }
-
-    /**
-     * Requires that the data has this shape; a flat array matches any shape with as many elements, a value without an
-     * array only a scalar's.
-     */
-    final void requireShape(Shape shape) {
-        nesting.requireShape(shape);
     }
 
     /** Whether any element is written in a way that servers interpret differently. */

@@ -24,9 +24,10 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads the JSON document of an inference request or response. Owns its tensors until {@link #takeTensors()}. */
 final class DocumentReader extends ObjectReader {
-    /** Immutable up to the first one. */
-    private List<TensorBuilder> tensors = List.of();
+    /** Most messages have as many tensors, or fewer. */
+    private static final int FEW = 2;
 
+    private final List<TensorBuilder> tensors = new ArrayList<>(FEW);
     private String id = "";
     private String modelName = "";
     private String modelVersion = "";
@@ -142,14 +143,8 @@ final class DocumentReader extends ObjectReader {
         if (tensors.size() == limit) {
             throw state.failure(key + ": at most " + limit + " are accepted");
         }
-        TensorBuilder next = new TensorBuilder(state, tensors.size());
-        if (tensors.isEmpty()) {
-            tensors = List.of(next);
-            return next;
-        }
-        tensors = tensors.size() == 1 ? new ArrayList<>(tensors) : tensors;
-        tensors.add(next);
-        return next;
+        tensors.add(new TensorBuilder(state, tensors.size()));
+        return tensors.getLast();
     }
 
     @Override
@@ -245,7 +240,7 @@ final class DocumentReader extends ObjectReader {
 
     void release() {
         tensors.forEach(TensorBuilder::release);
-        tensors = List.of();
+        tensors.clear();
         state.clear();
     }
 

@@ -188,7 +188,7 @@ final class InferCall extends ForwardingReply {
             if (message instanceof ReplyMessage.Part part) {
                 part(part);
             } else if (message instanceof ReplyMessage.Inference inference) {
-                whole(inference);
+                whole(inference.message());
             }
         } catch (RuntimeException | OutOfMemoryError e) {
             inFlight.cancel();
@@ -196,9 +196,8 @@ final class InferCall extends ForwardingReply {
         }
     }
 
-    /** @param inference complete, taken */
-    private void whole(ReplyMessage.Inference inference) {
-        InferMessage message = inference.message();
+    /** @param message complete, taken */
+    private void whole(InferMessage message) {
         ResponseForm form = request.form();
         if (!infer.stream() && Transcoder.writesText(message, form)) {
             text(transcoder.text(context.allocator(), message, form, context.memory()::source));
@@ -206,7 +205,7 @@ final class InferCall extends ForwardingReply {
         }
         InferMessage converted = transcoder.response(context.allocator(), message, form, context.memory()::source);
         context.memory().source(0);
-        exchange.message(converted == message ? inference : new ReplyMessage.Inference(converted));
+        exchange.message(new ReplyMessage.Inference(converted));
     }
 
     private void text(JsonResponseText json) {

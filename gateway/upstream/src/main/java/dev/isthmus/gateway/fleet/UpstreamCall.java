@@ -18,7 +18,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,7 +43,7 @@ final class UpstreamCall implements Subscription {
     private final CircuitBreakers.@Nullable CallPermit permit;
     private final Reply client;
     private final long start;
-    private List<Replica> tried = List.of();
+    private final List<Replica> tried = new ArrayList<>(2);
     /** Connections lost while a server processed the request, and servers that timed out then. */
     private int lostConnections;
 
@@ -128,9 +127,7 @@ final class UpstreamCall implements Subscription {
 
     /** @param sent taken */
     private void attempt(Replica replica, UpstreamRequest sent, long now) {
-        tried = tried.isEmpty()
-                ? List.of(replica)
-                : Stream.concat(tried.stream(), Stream.of(replica)).toList();
+        tried.add(replica);
         TraceSpan span = shared.attempted(call, replica, request.model());
         long left = remaining(now);
         long nanos = Math.min(left, shared.attemptTimeoutNanos());

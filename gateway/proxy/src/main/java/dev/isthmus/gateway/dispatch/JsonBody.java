@@ -114,12 +114,11 @@ final class JsonBody extends RequestBody {
         if (original == null || !PassThroughRule.appliesTo(peer, complete)) {
             return decode(peer, model).encoded(transcoder, allocator, peer);
         }
-        OutputForms wanted = complete.outputForms().with(nonFinite);
-        boolean responseUnchanged =
-                nonFinite == NonFinite.TOKEN && outputs(complete).equals(wanted);
+        OutputForms outputs = outputs(complete);
+        boolean responseUnchanged = nonFinite == NonFinite.TOKEN && outputs.equals(complete.outputForms());
         return new UpstreamMessage(
                 new InferMessage.RestMessage(new RestBody(original, sent.jsonLength()).retained()),
-                form(complete, model, outputs(complete), responseUnchanged));
+                form(complete, model, outputs, responseUnchanged));
     }
 
     /** A server-sent event cannot contain binary data. */

@@ -69,6 +69,8 @@ WORKLOADS = {
     "me": ("echo", 4, 1, 8),
     "l": ("echo", 2, 1, 5),
 }
+# For so many seconds a target that compiles while it runs is loaded before it is measured.
+PRIMED = 60
 FLAT_RATE = {"m9": 100}   # passthrough roles carry the image much faster
 ROLE_WORKLOADS = {
     "grpc": ["s", "m9", "l", "e"],
@@ -453,9 +455,9 @@ class Bench:
         """Warms up a target that compiles while it runs."""
         if self.args.quick or self.args.check_only:
             return
-        for role, workload, seconds in target.get("prime", []):
-            if not self.args.roles or role in self.args.roles:
-                self.saturate(target, role, workload, pids, None, seconds)
+        cells = [cell for cell in target.get("prime", []) if not self.args.roles or cell[0] in self.args.roles]
+        for role, workload, seconds in cells:
+            self.saturate(target, role, workload, pids, None, max(1, round(seconds * PRIMED / sum(cell[2] for cell in cells))))
 
     def run_target(self, name):
         target = self.targets[name]

@@ -109,6 +109,18 @@ def cpu_seconds(pids):
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def compiling_seconds(pids):
+    """CPU time of the compilers of a JVM until now."""
+    ticks = 0
+    for pid in pids:
+        for task in Path(f"/proc/{pid}/task").glob("*"):
+            with contextlib.suppress(OSError):
+                if re.match(r"C[12] Compiler", (task / "comm").read_text()):
+                    fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
+                    ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def memory_mb(pids, key):
     total = 0
     for pid in pids:
@@ -421,7 +433,7 @@ class Bench:
             connections, streams = opened, streams if opened == 1 else 1
         command = GENERATORS[self.args.generator or "h2load"](
             self, f"{'https' if role in TLS_ROLES else 'http'}://127.0.0.1:{port}{path}", role, file, headers, (connections, streams), seconds)
-        before = cpu_seconds(pids)
+        before, compiling = cpu_seconds(pids), compiling_seconds(pids)
         ended = subprocess.run(self.pinned(self.load_cores, command), capture_output=True, text=True, timeout=seconds + 30)
         out, cpu = ended.stdout, cpu_seconds(pids) - before
         counted = COUNTS[self.args.generator or "h2load"](out)
@@ -431,7 +443,7 @@ class Bench:
         rps, done, not_2xx, mean_body = counted
         result = {"rps": rps, "done": done, "not_2xx": not_2xx, "mean_body": mean_body,
                   "cpu_ms_per_1000": cpu * 1e6 / done,
-                  "cpu_share": cpu / seconds, "peak_rss_mb": memory_mb(pids, "VmHWM")}
+                  "cpu_share": cpu / seconds, "compiling": compiling_seconds(pids) - compiling, "peak_rss_mb": memory_mb(pids, "VmHWM")}
         # A response in flight at the end of the run may count in part.
         if role in TLS_ROLES and CIPHER not in out:
             result["suspect"] = f"no TLS with {CIPHER}"
@@ -586,7 +598,7 @@ class Bench:
                     sys.exit(f"peers: {role} {workload} {one}: {row['error']}")
                 cell[one].append(row)
                 if len(cell[one]) == 1:
-                    print(f"{role} {workload} {one}, until {after} s: {span(cpu({'sat': [row]}))}", flush=True)
+                    print(f"{role} {workload} {one}, until {after} s: {span(cpu({'sat': [row]}))}, {row['compiling']:.1f} s of it compiling", flush=True)
             loaded = after
             # The first is the load before.
             for one, rows in cell.items():

@@ -113,8 +113,10 @@ await path('a caller over its limit: caller, model, limit', async (page, click) 
 });
 
 await check('names of models are text, whatever they are', async () => {
+  // The newest calls of all models may cover less time than one call of this model takes: its own are asked for.
+  const filters = { live: `?${new URLSearchParams({ model: HOSTILE })}` };
   for (const page of ['overview', 'models', 'servers', 'traffic', 'live']) {
-    await session.goto(`${admin}/#/${page}`);
+    await session.goto(`${admin}/#/${page}${filters[page] ?? ''}`);
     await session.waitForSelector(`.page.${page} h1`);
     if (page !== 'servers') {
       await until(page, () => session.locator('main').innerText(), new RegExp(HOSTILE.replaceAll(/[()]/g, '\\$&')));

@@ -9,7 +9,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 
-/** Ports of this machine, and blocking requests to them besides a load. */
+/** Ports of this machine, and blocking requests to them beside a load. */
 public final class Loopback {
     private static final int LIMIT_MILLIS = 10_000;
 

@@ -182,10 +182,7 @@ public final class Catalogue implements AutoCloseable {
             }
         } catch (RuntimeException e) {
             // Otherwise the executor would silently cancel the task.
-            LOG.atError()
-                    .addMarker(RepeatingLogEvent.MARKER)
-                    .setCause(e)
-                    .log("internal error in the catalogue; please report it");
+            RepeatingLogEvent.fault(LOG, e).log("internal error in the catalogue; please report it");
         }
     }
 

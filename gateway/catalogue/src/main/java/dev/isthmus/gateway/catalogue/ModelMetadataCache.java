@@ -283,8 +283,7 @@ final class ModelMetadataCache {
                         .log("model '{}': its servers describe it alike again", model);
             } else {
                 byModel.put(model, List.copyOf(drift));
-                LOG.atWarn()
-                        .addMarker(RepeatingLogEvent.MARKER)
+                RepeatingLogEvent.warn(LOG)
                         .addKeyValue("model", model)
                         .log(
                                 "model '{}': its servers describe it differently (all of it: GET /drift); load the same"

@@ -247,8 +247,7 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
     private static void log(Call call, String operation, ServerOutcome outcome) {
         OipException failure = outcome.failure();
         if (failure != null) {
-            CallLog.of(LOG.atWarn(), call.context())
-                    .addMarker(RepeatingLogEvent.MARKER)
+            CallLog.of(RepeatingLogEvent.warn(LOG), call.context())
                     .addKeyValue("upstream", outcome.source().upstream())
                     .addKeyValue("server", outcome.source().label())
                     .log(

@@ -328,9 +328,7 @@ public final class AdminServer implements AutoCloseable {
             } catch (OipException refused) {
                 return AdminResponse.error(refused.code().httpStatus(), refused.message());
             } catch (RuntimeException fault) {
-                LOG.atError()
-                        .addMarker(RepeatingLogEvent.MARKER)
-                        .setCause(fault)
+                RepeatingLogEvent.fault(LOG, fault)
                         .log("internal error in a request to the admin address; please report it");
                 return AdminResponse.error(500, "internal error");
             }

@@ -191,19 +191,13 @@ final class Http2Session {
         try {
             listener.closed(how);
         } catch (RuntimeException e) {
-            LOG.atError()
-                    .addMarker(RepeatingLogEvent.MARKER)
-                    .setCause(e)
-                    .log("internal error in an HTTP/2 stream; please report it");
+            RepeatingLogEvent.fault(LOG, e).log("internal error in an HTTP/2 stream; please report it");
         }
     }
 
     /** The listener of a stream threw an exception: resets the stream with INTERNAL_ERROR. */
     void listenerFailed(Http2Stream stream, RuntimeException e) {
-        LOG.atError()
-                .addMarker(RepeatingLogEvent.MARKER)
-                .setCause(e)
-                .log("internal error in an HTTP/2 stream; please report it");
+        RepeatingLogEvent.fault(LOG, e).log("internal error in an HTTP/2 stream; please report it");
         if (!stream.is(StreamFlag.CLOSED)) {
             writeReset(stream.id(), Http2Error.INTERNAL_ERROR.code());
             abort(stream, new StreamEnd(StreamEnd.Cause.LOST, Http2Error.INTERNAL_ERROR.code(), e));

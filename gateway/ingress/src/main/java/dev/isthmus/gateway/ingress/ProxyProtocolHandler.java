@@ -109,8 +109,7 @@ final class ProxyProtocolHandler extends SimpleChannelInboundHandler<HAProxyMess
 
     /** Closes a connection that may not be made, and logs why. */
     static void refuse(Channel channel, String why) {
-        LOG.atWarn()
-                .addMarker(RepeatingLogEvent.MARKER)
+        RepeatingLogEvent.warn(LOG)
                 .addKeyValue("peer", channel.remoteAddress())
                 .log(
                         "connection from {} closed: {}; check 'trusted_proxies' and the proxy",

@@ -151,10 +151,8 @@ final class TlsNegotiation extends ChannelInboundHandlerAdapter {
             if (cause instanceof IOException) {
                 LOG.debug("connection of client {} failed: {}", channel.remoteAddress(), FailureReason.of(cause));
             } else {
-                LOG.atError()
-                        .addMarker(RepeatingLogEvent.MARKER)
+                RepeatingLogEvent.fault(LOG, cause)
                         .addKeyValue("peer", channel.remoteAddress())
-                        .setCause(cause)
                         .log("internal error on a client's connection; please report it");
             }
         }

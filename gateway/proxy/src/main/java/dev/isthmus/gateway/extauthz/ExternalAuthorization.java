@@ -254,8 +254,7 @@ public final class ExternalAuthorization implements Layer {
     private Decision unanswered(@Nullable String why) {
         LabelledCounters.increment(results, CheckResult.FAILED);
         boolean goesOn = config.onFailure() == OnFailure.ALLOW;
-        LOG.atWarn()
-                .addMarker(RepeatingLogEvent.MARKER)
+        RepeatingLogEvent.warn(LOG)
                 .log(
                         "no answer of the authorization service, so that calls {}; check external_authorization: {}",
                         goesOn ? "pass unasked" : "are refused",

@@ -79,9 +79,7 @@ final class ShadowCopy implements Reply {
         } catch (OipException unsendable) {
             drop(ShadowOutcome.UNSENDABLE);
         } catch (RuntimeException fault) {
-            CallLog.of(LOG.atError(), call.context())
-                    .addMarker(RepeatingLogEvent.MARKER)
-                    .setCause(fault)
+            CallLog.of(RepeatingLogEvent.fault(LOG, fault), call.context())
                     .log(
                             "internal error in copying a call to shadow '{}'; please report it",
                             shadow.config().label());

@@ -121,9 +121,7 @@ public final class Shadows implements RouteService {
         try {
             copies = copies(call, requested, primary);
         } catch (RuntimeException fault) {
-            CallLog.of(LOG.atError(), call.context())
-                    .addMarker(RepeatingLogEvent.MARKER)
-                    .setCause(fault)
+            CallLog.of(RepeatingLogEvent.fault(LOG, fault), call.context())
                     .log("internal error in sampling the shadows of model '{}'; please report it", model);
         }
         if (copies.isEmpty()) {

@@ -215,8 +215,7 @@ final class Replica {
     private LoggingEventBuilder ejected() {
         slowStart.restart(ejection.until());
         changes.incrementAndGet();
-        return LOG.atWarn()
-                .addMarker(RepeatingLogEvent.MARKER)
+        return RepeatingLogEvent.warn(LOG)
                 .addKeyValue("upstream", server.name())
                 .addKeyValue("server", label);
     }

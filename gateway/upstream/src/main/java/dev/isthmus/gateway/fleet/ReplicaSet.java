@@ -185,8 +185,7 @@ public final class ReplicaSet implements AutoCloseable {
         Map<Endpoint, WatchedAddress> removed = new HashMap<>(members);
         Map<Endpoint, WatchedAddress> current = new LinkedHashMap<>();
         if (all.size() > MAX_SERVERS) {
-            LOG.atWarn()
-                    .addMarker(RepeatingLogEvent.MARKER)
+            RepeatingLogEvent.warn(LOG)
                     .addKeyValue("upstream", upstream)
                     .log(
                             "upstream '{}': at most {} servers are expected, found {}; the others get no calls",

@@ -320,8 +320,7 @@ final class UpstreamCall implements Subscription {
                 .count();
         boolean suspected = lostConnections + notReady >= MAX_LOST;
         if (suspected) {
-            CallLog.of(LOG.atWarn(), call.context())
-                    .addMarker(RepeatingLogEvent.MARKER)
+            CallLog.of(RepeatingLogEvent.warn(LOG), call.context())
                     .log(
                             "upstream '{}': {} servers were lost while processing a request for model '{}'; it is not"
                                     + " retried; it may crash them: see their logs",

@@ -5,7 +5,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.oip.OipException;
 import java.util.function.Consumer;
 
-/** A reply that calls these. */
+/** A reply that passes on what it is told to callbacks. */
 public class CallbackReply implements Reply {
     private final Consumer<ReplyMessage> message;
     private final Runnable then;

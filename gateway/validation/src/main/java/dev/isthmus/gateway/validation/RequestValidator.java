@@ -89,9 +89,7 @@ public final class RequestValidator implements Layer {
             }
             meters.passed(labels.apply(requested), declared.known() ? PassedReason.INCOMPLETE : PassedReason.UNKNOWN);
         } catch (RuntimeException fault) {
-            CallLog.of(LOG.atError(), call)
-                    .addMarker(RepeatingLogEvent.MARKER)
-                    .setCause(fault)
+            CallLog.of(RepeatingLogEvent.fault(LOG, fault), call)
                     .log("internal error while a request was compared with its model's metadata; it is sent");
             meters.passed(labels.apply(requested), PassedReason.FAULT);
         }
@@ -101,8 +99,7 @@ public final class RequestValidator implements Layer {
     private void report(
             CallContext call, ModelRef requested, RequestMismatch first, String text, RequestValidation mode) {
         meters.invalid(labels.apply(requested), first.reason());
-        CallLog.of(LOG.atWarn(), call)
-                .addMarker(RepeatingLogEvent.MARKER)
+        CallLog.of(RepeatingLogEvent.warn(LOG), call)
                 .addKeyValue("code", first.reason().label())
                 .log(
                         "request {}: {}",

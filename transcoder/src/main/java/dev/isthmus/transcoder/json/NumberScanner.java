@@ -78,9 +78,9 @@ public final class NumberScanner {
         return this;
     }
 
-    /** The index after the last comma or bracket in the window; {@code from} if there is none near its end. */
+    /** The index after the last comma or bracket in the window; {@code from} if there is none. */
     static int lastSeparator(byte[] window, int from, int end) {
-        for (int i = end; i > from && i > end - MAX_UNSEPARATED; i--) {
+        for (int i = end; i > from; i--) {
             byte c = window[i - 1];
             if (c == ',' || c == ']' || c == '[') {
                 return i;

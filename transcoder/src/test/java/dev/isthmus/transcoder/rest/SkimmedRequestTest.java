@@ -378,6 +378,18 @@ class SkimmedRequestTest {
         halves.request().release();
     }
 
+    /** The last comma or bracket that was received may be far before the end of what was received. */
+    @Test
+    void data_isSkimmedWhateverFollows() {
+        String numbers = request(DataType.FP32, "[2,2]", "[[1,2],[3,4]]");
+        for (String behind : List.of("\"" + "x".repeat(1_000) + "\"", " ".repeat(1_000) + "1")) {
+            String text = numbers.replace("\"a\":1", "\"a\":" + behind);
+            for (int cut = 0; cut <= text.length(); cut++) {
+                assertThat(skims(text, cut)).as("cut at %s", cut).isTrue();
+            }
+        }
+    }
+
     /** Random text of these characters, in place of numbers or between them. */
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4})

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet.kserve;
 
 import static java.util.Objects.requireNonNull;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.isthmus.gateway.fleet.kserve.InferenceService.Canary;
 import dev.isthmus.gateway.fleet.kserve.InferenceService.Predictor;
@@ -35,7 +36,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
@@ -43,7 +44,6 @@ import org.yaml.snakeyaml.constructor.SafeConstructor;
 import org.yaml.snakeyaml.error.MarkedYAMLException;
 import org.yaml.snakeyaml.error.YAMLException;
 import org.yaml.snakeyaml.events.AliasEvent;
-import org.yaml.snakeyaml.events.Event;
 
 /** Adds InferenceServices to a configuration. */
 final class InferenceServiceModels {
@@ -281,17 +281,18 @@ final class InferenceServiceModels {
             try {
                 Yaml yaml = new Yaml(new SafeConstructor(new LoaderOptions()));
                 // A few could stand for millions of values, or for one that has no end.
-                for (Event event : yaml.parse(new StringReader(text))) {
-                    if (event instanceof AliasEvent) {
-                        throw new ConfigException(List.of("a value without anchors is expected"));
-                    }
+                if (StreamSupport.stream(yaml.parse(new StringReader(text)).spliterator(), false)
+                        .anyMatch(AliasEvent.class::isInstance)) {
+                    throw new ConfigException(List.of("a value without anchors is expected"));
                 }
-                Object value = yaml.load(text);
+                JsonNode value = JSON.valueToTree(yaml.load(text));
                 boolean list = key.equals("aliases") || key.equals("rates");
-                return list && !(value instanceof List) ? Stream.of(value).toList() : value == null ? "" : value;
+                return list && !value.isArray() ? List.of(value) : value.isNull() ? "" : value;
             } catch (YAMLException e) {
                 String problem = e instanceof MarkedYAMLException marked ? marked.getProblem() : e.getMessage();
                 throw new ConfigException(List.of("malformed YAML: " + problem));
+            } catch (IllegalArgumentException | ClassCastException e) {
+                throw new ConfigException(List.of("keys, and values that fit their tags, are expected"));
             }
         }
 

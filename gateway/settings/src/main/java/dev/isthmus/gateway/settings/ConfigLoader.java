@@ -175,7 +175,8 @@ public final class ConfigLoader {
             throw ConfigException.of(yaml.problems());
         }
         return yaml.hasReferences()
-                ? DefaultValues.with(config, "references", new ValueReferences(reader.references(), yaml.hidden()))
+                ? DefaultValues.with(
+                        config, "references", ValueReferences.of(reader.references(), config.values(), yaml.hidden()))
                 : config;
     }
 

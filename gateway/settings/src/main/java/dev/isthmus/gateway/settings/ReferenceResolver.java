@@ -105,7 +105,7 @@ final class ReferenceResolver {
                     yaml.problem(node, reference.group() + ": " + e.getMessage());
                     return node;
                 }
-                yaml.hide(value, reference.group());
+                yaml.hidden().add(value, reference.group());
                 plain = false;
             } else {
                 value = reference.group().substring(1);

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.settings;
 
-import dev.isthmus.gateway.settings.ValueReferences.ValueReference;
 import dev.isthmus.gateway.settings.ValueShape.AddedSettings;
 import dev.isthmus.gateway.settings.ValueShape.Choice;
 import dev.isthmus.gateway.settings.ValueShape.Items;
@@ -54,8 +53,8 @@ final class SectionReader {
     private final Map<String, Node> defaultNodes = new HashMap<>();
     /** Where the value is that is read now: keys, and indexes of lists. */
     private final List<String> path = new ArrayList<>();
-    /** By path, in the form of {@link GatewayConfig#document}. */
-    private final Map<List<String>, ValueReference> references = new HashMap<>();
+    /** What stands in the file in place of values, by their paths in the form of {@link GatewayConfig#document}. */
+    private final Map<List<String>, String> references = new HashMap<>();
 
     /** Reads records from these nodes. */
     SectionReader(YamlReader yaml, SectionPositions positions, LayerJars layers) {
@@ -64,8 +63,7 @@ final class SectionReader {
         this.positions = positions;
     }
 
-    /** The values that came from references, by their paths. */
-    Map<List<String>, ValueReference> references() {
+    Map<List<String>, String> references() {
         return references;
     }
 
@@ -149,7 +147,7 @@ final class SectionReader {
     private @Nullable Object noted(ValueShape shape, Node node, @Nullable Object value) {
         String text = yaml.reference(node);
         if (text != null && value != null && (shape instanceof Scalar || shape instanceof Choice)) {
-            references.put(List.copyOf(path), new ValueReference(text, shape.written(value)));
+            references.put(List.copyOf(path), text);
         }
         return value;
     }
@@ -223,11 +221,8 @@ final class SectionReader {
     /** Reads a section with what it lacks from the file's defaults; null if there is neither. */
     private @Nullable Object overDefaults(Section section, @Nullable Node own, DefaultsFrom from, String what) {
         Node defaults = defaultNodes.get(from.value());
-        if (own == null || defaults == null) {
-            Node only = own == null ? defaults : own;
-            return only == null ? null : read(section.type(), only, what, false);
-        }
-        return read(section.type(), withDefaults(section, own, defaults), what, false);
+        Node whole = own == null ? defaults : defaults == null ? own : withDefaults(section, own, defaults);
+        return whole == null ? null : read(section.type(), whole, what, false);
     }
 
     /** The record of these values of its components. */

@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.settings;
 
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.regex.Matcher;
@@ -38,6 +38,14 @@ public final class ValueReferences {
         this.hidden = hidden;
     }
 
+    /** The texts of references by path, with the values there: the record of a layer may have changed those. */
+    static ValueReferences of(Map<List<String>, String> texts, Map<String, Object> document, HiddenValues hidden) {
+        Map<List<String>, ValueReference> byPath = new HashMap<>();
+        texts.forEach((path, text) ->
+                byPath.put(path, new ValueReference(text, Objects.requireNonNullElse(at(document, path), ""))));
+        return new ValueReferences(byPath, hidden);
+    }
+
     /** A sentence about the configuration, with references in place of values of at least four characters. */
     public String masked(String sentence) {
         return hidden.masked(sentence);
@@ -48,9 +56,8 @@ public final class ValueReferences {
         Map<List<String>, ValueReference> all = new HashMap<>(byPath);
         byPath.forEach((path, reference) -> {
             if (path.size() > from.size() && path.subList(0, from.size()).equals(from)) {
-                List<String> copy = new ArrayList<>(to);
-                copy.addAll(path.subList(from.size(), path.size()));
-                all.put(List.copyOf(copy), reference);
+                Stream<String> copy = Stream.concat(to.stream(), path.stream().skip(from.size()));
+                all.put(copy.toList(), reference);
             }
         });
         return new ValueReferences(all, hidden);
@@ -60,11 +67,9 @@ public final class ValueReferences {
     ValueReferences withThose(ValueReferences other, Set<String> sections) {
         Map<List<String>, ValueReference> all = new HashMap<>(byPath);
         all.keySet().removeIf(path -> sections.contains(path.getFirst()));
-        other.byPath.forEach((path, reference) -> {
-            if (sections.contains(path.getFirst())) {
-                all.put(path, reference);
-            }
-        });
+        Map<List<String>, ValueReference> those = new HashMap<>(other.byPath);
+        those.keySet().removeIf(path -> !sections.contains(path.getFirst()));
+        all.putAll(those);
         HiddenValues both = new HiddenValues();
         both.addAll(hidden);
         both.addAll(other.hidden);

@@ -74,7 +74,7 @@ final class YamlReader {
     /** The text of a node came from references. */
     void reference(ScalarNode node, String asWritten) {
         references.put(node, asWritten);
-        hide(node.getValue(), asWritten);
+        hidden.add(node.getValue(), asWritten);
     }
 
     /** The text that stands in the file in place of a node's; null if it has no references. */
@@ -85,11 +85,6 @@ final class YamlReader {
 
     boolean hasReferences() {
         return !references.isEmpty();
-    }
-
-    /** A value is not shown from now on. */
-    void hide(String value, String reference) {
-        hidden.add(value, reference);
     }
 
     /** The values that are not shown. */
@@ -250,7 +245,7 @@ final class YamlReader {
                     : shape.why().apply(text);
             problem(node, what + ": " + shape.expectation() + " is expected, got " + shown(node) + why);
         } else if (references.containsKey(node) && !(value instanceof SecretText)) {
-            hide(shape.write().apply(value).toString(), references.get(node));
+            hidden.add(shape.write().apply(value).toString(), references.get(node));
         }
         return value;
     }

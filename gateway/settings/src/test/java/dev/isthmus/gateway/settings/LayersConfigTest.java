@@ -11,7 +11,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.function.Function;
 import java.util.jar.Attributes;
@@ -62,6 +64,14 @@ class LayersConfigTest {
     /** Settings of a layer that needs none. */
     @Doc("Does one thing.")
     public record PlainSettings() implements LayerSettings {}
+
+    /** Settings of a layer that keeps a value in another form. */
+    @Doc("Knows a word.")
+    public record WordSettings(@Doc("Word.") @Required String word) implements LayerSettings {
+        public WordSettings {
+            word = word.strip().toLowerCase(Locale.ROOT);
+        }
+    }
 
     /** A record that is nothing to the gateway. */
     public record Stranger() {}
@@ -121,6 +131,16 @@ class LayersConfigTest {
         assertThat(config.layers().add().getFirst().doc()).isEqualTo("Scales things.");
         assertThat(String.valueOf(config.document().get("layers")))
                 .contains("name=scale, after=routing", "factor=3", "other=keep", "name=plain, before=admission");
+    }
+
+    @Test
+    void value_thatItsLayerHasChanged_isShownAsItsReference() throws Exception {
+        jar("word.jar", "1", "word=" + WordSettings.class.getName());
+        String yaml = "{layers: {folder: layers, add: [{name: word, after: routing, settings: {word: '${WORD}'}}]}";
+        GatewayConfig config = ConfigLoader.parse(
+                List.of(new ConfigText("f.yaml", yaml + REST, folder)), name -> " Hunter22", new HashSet<>());
+        assertThat(config.layers().add().getFirst().settings()).isEqualTo(new WordSettings("hunter22"));
+        assertThat(config.document().toString()).contains("word=${WORD}").doesNotContain("hunter22");
     }
 
     @Test

@@ -263,14 +263,18 @@ class RouteServicesTest {
 
     private static void describe(FakeUpstream.ReceivedRequest received) {
         if (received.metadata) {
-            received.reply.only(new ReplyMessage.Model(new ModelMetadata(
-                    "m",
-                    List.of(),
-                    "",
-                    List.of(new ModelMetadata.TensorMetadata("a", "UINT8", Shape.of(-1), Map.of())),
-                    List.of(),
-                    Map.of())));
+            received.reply.only(model("UINT8"));
         }
+    }
+
+    private static ReplyMessage model(String datatype) {
+        return new ReplyMessage.Model(new ModelMetadata(
+                "m",
+                List.of(),
+                "",
+                List.of(new ModelMetadata.TensorMetadata("a", datatype, Shape.of(-1), Map.of())),
+                List.of(),
+                Map.of()));
     }
 
     private static List<FakeUpstream.ReceivedRequest> inferences(FakeUpstream server) {
@@ -300,6 +304,25 @@ class RouteServicesTest {
         inferences(other).getFirst().fail(ErrorCode.UNAVAILABLE, Processed.NO);
         assertThat(inferences(upstream)).hasSize(1);
         request.cancel();
+    }
+
+    /** What its model takes is known only when its server has said so. */
+    @Test
+    void fallback_thatCannotTakeTheRequest_refusesIt() {
+        List<ErrorCode> failures = new ArrayList<>();
+        Reply client = new ForwardingReply(Reply.DISCARDING) {
+            @Override
+            public void fail(OipException failure) {
+                failures.add(failure.code());
+            }
+        };
+        ModelConfig batched = TestConfigs.with(ModelConfig.of("fake"), Served.BATCHING.settings());
+        send(Kind.RAW, TestConfigs.with(batched, Served.FALLBACK.settings()), client);
+        other.beforeReturn = received -> {};
+        inferences(upstream).getFirst().fail(ErrorCode.UNAVAILABLE, Processed.NO);
+        other.only().reply.only(model("FP64"));
+        assertThat(failures).containsExactly(ErrorCode.INVALID_ARGUMENT);
+        assertThat(inferences(other)).isEmpty();
     }
 
     /** The target accepts the request and never answers. */

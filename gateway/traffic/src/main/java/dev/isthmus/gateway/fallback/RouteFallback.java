@@ -23,6 +23,7 @@ import java.util.Objects;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -163,10 +164,14 @@ public record RouteFallback(Route route) implements RouteService {
             second = null;
             moved = true;
             stopShare();
-            inFlight = Subscription.NONE;
             redirected(failure, fallback.model());
+            begin(() -> moved(next));
+        }
+
+        private void begin(Supplier<Subscription> start) {
+            inFlight = Subscription.NONE;
             try {
-                Subscription started = moved(next);
+                Subscription started = start.get();
                 // The metadata may have been received already, and the request sent.
                 inFlight = inFlight == Subscription.NONE ? started.cancelIf(ended) : inFlight;
             } catch (RuntimeException | OutOfMemoryError e) {
@@ -185,7 +190,7 @@ public record RouteFallback(Route route) implements RouteService {
             Runnable described = () -> {
                 if (second == next) {
                     second = null;
-                    inFlight = sendTo(fallback, call, next, this).cancelIf(ended);
+                    begin(() -> sendTo(fallback, call, next, this));
                 }
             };
             return sendTo(

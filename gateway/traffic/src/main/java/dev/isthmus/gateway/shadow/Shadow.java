@@ -28,7 +28,7 @@ record Shadow(
     }
 
     boolean sampled() {
-        return config.sample() >= 1 || runtime.random().nextDouble() < config.sample();
+        return config.sample() >= 1 || runtime.random.nextDouble() < config.sample();
     }
 
     @Override

@@ -78,6 +78,8 @@ final class ShadowCopy implements Reply {
             }
         } catch (OipException unsendable) {
             drop(ShadowOutcome.UNSENDABLE);
+        } catch (OutOfMemoryError exhausted) {
+            drop(ShadowOutcome.MEMORY);
         } catch (RuntimeException fault) {
             CallLog.of(RepeatingLogEvent.fault(LOG, fault), call.context())
                     .log(
@@ -174,7 +176,7 @@ final class ShadowCopy implements Reply {
 
     /** Reserves memory to keep a response; otherwise the comparison is left out. */
     private boolean keep(InferMessage response) {
-        boolean fits = response.bytes() <= shadow.runtime().limits().responseBytes();
+        boolean fits = response.bytes() <= shadow.runtime().limits.responseBytes();
         if (fits && hold(response.bytes())) {
             return true;
         }

@@ -34,10 +34,10 @@ public final class ShadowRuntime implements AutoCloseable {
     private static final long CLOSE_TIMEOUT_SECONDS = 5;
 
     private final MeterRegistry registry;
-    private final RandomGenerator random;
+    final RandomGenerator random;
     private final LongSupplier nanoTime;
     private final DifferenceListener listener;
-    private final ShadowLimits limits;
+    final ShadowLimits limits;
     private final ReservedBytes held;
     /** The single thread that compares responses, to keep comparisons off the event loops. */
     private final ThreadPoolExecutor comparer;
@@ -72,16 +72,8 @@ public final class ShadowRuntime implements AutoCloseable {
                 Thread.ofPlatform().daemon().name("isthmus-compare").factory());
     }
 
-    RandomGenerator random() {
-        return random;
-    }
-
     long now() {
         return nanoTime.getAsLong();
-    }
-
-    ShadowLimits limits() {
-        return limits;
     }
 
     ReservedBytes held() {
@@ -170,29 +162,17 @@ public final class ShadowRuntime implements AutoCloseable {
 
         @Override
         public void run() {
+            InferResponse first = null;
+            InferResponse second = null;
             try {
-                compare(decoded(primary), decoded(copied));
+                first = decoded(primary);
+                second = decoded(copied);
+                compare(first, second);
+            } catch (OutOfMemoryError noMemory) {
+                shadow.figures().count(ComparisonResult.DROPPED);
             } catch (RuntimeException fault) {
                 RepeatingLogEvent.fault(LOG, fault)
                         .log("internal error in a comparison with a shadow's response; please report it");
-            } finally {
-                shadow.runtime().held().release(held);
-            }
-        }
-
-        private void compare(@Nullable InferResponse first, @Nullable InferResponse second) {
-            ShadowFigures figures = shadow.figures();
-            try {
-                if (first == null) {
-                    figures.count(ComparisonResult.LEFT_OUT);
-                } else if (second == null) {
-                    figures.unreadable(requestId);
-                } else {
-                    figures.compared(
-                            requestId,
-                            TensorComparison.of(first, second),
-                            output -> shadow.tolerance().accepts(output, first, second));
-                }
             } finally {
                 if (first != null) {
                     first.release();
@@ -200,19 +180,31 @@ public final class ShadowRuntime implements AutoCloseable {
                 if (second != null) {
                     second.release();
                 }
+                release();
             }
         }
 
-        /** The decoded response; null if it cannot be decoded. The message is taken. */
+        private void compare(@Nullable InferResponse first, @Nullable InferResponse second) {
+            ShadowFigures figures = shadow.figures();
+            if (first == null) {
+                figures.count(ComparisonResult.LEFT_OUT);
+            } else if (second == null) {
+                figures.unreadable(requestId);
+            } else {
+                figures.compared(
+                        requestId,
+                        TensorComparison.of(first, second),
+                        output -> shadow.tolerance().accepts(output, first, second));
+            }
+        }
+
+        /** The decoded response; null if it cannot be decoded. */
         private @Nullable InferResponse decoded(InferMessage message) {
             try {
-                InferMessage decoded = shadow.transcoder().response(allocator, message, ResponseForm.DECODED);
+                InferMessage decoded =
+                        shadow.transcoder().response(allocator, message.retained(), ResponseForm.DECODED);
                 return ((InferMessage.Response) decoded).response();
             } catch (OipException unreadable) {
-                return null;
-            } catch (RuntimeException fault) {
-                RepeatingLogEvent.fault(LOG, fault)
-                        .log("internal error in decoding a response for comparison; please report it");
                 return null;
             }
         }
@@ -220,6 +212,10 @@ public final class ShadowRuntime implements AutoCloseable {
         /** Releases everything without comparing. */
         void drop() {
             shadow.figures().count(ComparisonResult.DROPPED);
+            release();
+        }
+
+        private void release() {
             primary.release();
             copied.release();
             shadow.runtime().held().release(held);

@@ -20,6 +20,8 @@ import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The results of comparing shadow responses. */
 class ResponsesComparedTest {
@@ -176,6 +178,23 @@ class ResponsesComparedTest {
         compare(garbage(), floats("a", 1));
         stage.awaitComparison("left_out");
         assertThat(stage.differences).isEmpty();
+    }
+
+    /** Says nothing about the shadow. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void responses_withoutTheMemoryToReadThem_areDropped(boolean mainInJson) {
+        InferMessage main = mainInJson ? json("a", "1", 1) : floats("a", 1);
+        InferMessage copied = json("a", "1", 1);
+        ShadowCopies observation = stage.sent();
+        stage.memory.failAfter(0);
+        respond(observation, main);
+        stage.upstream.requests.remove(0).reply.only(new ReplyMessage.Inference(copied));
+        stage.awaitComparison("dropped");
+        assertThat(((InferMessage.RestMessage) copied).body().content().refCnt())
+                .isZero();
+        assertThat(stage.differences).isEmpty();
+        assertThat(stage.memory.held()).isZero();
     }
 
     @Test

@@ -17,6 +17,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.ModelInferResponse;
+import dev.isthmus.testing.FailingAllocator;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.Dialect;
@@ -55,6 +56,7 @@ final class ShadowStage implements AutoCloseable {
     final MeterRegistry registry = new SimpleMeterRegistry();
     final FakeUpstream upstream = new FakeUpstream();
     final EmbeddedChannel channel = new EmbeddedChannel();
+    final FailingAllocator memory = new FailingAllocator();
     final Queue<Double> differences = new ConcurrentLinkedQueue<>();
     final ShadowRuntime runtime;
     final Shadows shadows;
@@ -105,7 +107,7 @@ final class ShadowStage implements AutoCloseable {
     Call call(EventLoop on) {
         Operation operation =
                 new Operation.Infer(ModelRef.of("m"), new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), stream);
-        CallContext context = CallContext.internal(on, ByteBufAllocator.DEFAULT);
+        CallContext context = CallContext.internal(on, memory);
         context.identified(AsciiString.of("r-1"), false);
         return new Call(operation, Call.NO_DEADLINE, Map.of("x-a", "b"), context)
                 .withAffinity(17, sequence ? Call.EARLIER : Call.NO_SEQUENCE);
@@ -150,8 +152,7 @@ final class ShadowStage implements AutoCloseable {
             if (unsendable != null) {
                 throw unsendable;
             }
-            return new InferMessage.ProtobufMessage(
-                    ByteBufAllocator.DEFAULT.directBuffer().writeZero(REQUEST_BYTES));
+            return new InferMessage.ProtobufMessage(memory.directBuffer().writeZero(REQUEST_BYTES));
         }
 
         @Override

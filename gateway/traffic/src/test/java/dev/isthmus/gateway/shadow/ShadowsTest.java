@@ -182,6 +182,17 @@ class ShadowsTest {
     }
 
     @Test
+    void copiesWithoutMemory_areDropped() {
+        for (int i = 1; i <= 3; i++) {
+            stage.memory.failAfter(0);
+            stage.sent();
+            assertThat(stage.requests("dropped", "memory")).isEqualTo(i);
+            assertThat(stage.released).isEqualTo(i);
+        }
+        assertThat(stage.runtime.held().reserved()).isZero();
+    }
+
+    @Test
     void replyAfterItsEnd_isReleasedUncounted() {
         stage.sent();
         var reply = stage.upstream.only().reply;

@@ -95,15 +95,15 @@ public final class FieldSection {
             String name = name(i);
             if (wanted.test(name)) {
                 found = found.isEmpty() ? new LinkedHashMap<>() : found;
-                found.merge(name, value(i), FieldSection::joined);
+                found.merge(name, value(i), (first, next) -> first + separator(name) + next);
             }
         }
         return found;
     }
 
-    /** The value of two fields of one name. */
-    public static String joined(String first, String next) {
-        return first + "," + next;
+    /** Joins the values of several fields of one name; a cookie may come in parts over HTTP/2 (RFC 9113, 8.2.3). */
+    public static String separator(String name) {
+        return name.equals("cookie") ? "; " : ",";
     }
 
     /** The value of a field as a number; -1 if it has other characters than digits, or is too large. */

@@ -161,7 +161,10 @@ final class Http2Head extends RequestHead {
         for (Map.Entry<CharSequence, CharSequence> field : headers) {
             String name = field.getKey().toString();
             if (wanted.test(name)) {
-                found.merge(name, field.getValue().toString(), FieldSection::joined);
+                found.merge(
+                        name,
+                        field.getValue().toString(),
+                        (first, next) -> first + FieldSection.separator(name) + next);
             }
         }
         return found;

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
+import dev.isthmus.gateway.http1.FieldSection;
 import dev.isthmus.gateway.http1.Http1Request;
 import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
@@ -134,7 +135,7 @@ abstract sealed class RequestHead implements HeaderFields permits RequestHead.Ht
             return null;
         }
         List<String> values = all(name);
-        return values.size() == 1 ? values.get(0) : String.join(",", values);
+        return values.size() == 1 ? values.get(0) : String.join(FieldSection.separator(name), values);
     }
 
     /** The deadline of a REST request, from either of two headers, on the scale of {@link System#nanoTime()}. */

@@ -66,6 +66,13 @@ class Http2HeadCacheTest {
     }
 
     @Test
+    void cookie_inParts_isOneAgain() {
+        Http2Head head = heads.of(grpc("cookie", "a=1", "cookie", "b=2", "cookie", "c=3"));
+        assertThat(head.forwarded(HeaderAllowList.of(List.of("cookie")))).containsEntry("cookie", "a=1; b=2; c=3");
+        assertThat(head.value("cookie")).isEqualTo("a=1; b=2; c=3");
+    }
+
+    @Test
     void timeout_countsFromEachRequest() {
         Http2Head head = heads.of(grpc("grpc-timeout", "1H"));
         long first = head.call().deadline();

@@ -96,12 +96,12 @@ final class GracefulShutdown {
         if (server) {
             return;
         }
+        session.connection().listener().goingAway(errorCode);
         for (Http2Stream stream : session.streams().inOrder()) {
             if (stream.id() > lastStreamId && !stream.is(StreamFlag.CLOSED)) {
                 session.abort(stream, new StreamEnd(StreamEnd.Cause.REFUSED, errorCode, null));
             }
         }
-        session.connection().listener().goingAway(errorCode);
         closeIfDone();
     }
 

@@ -105,6 +105,19 @@ class ClientTest {
     }
 
     @Test
+    void goAway_thatRefusesAllStreams_isToldBeforeTheConnectionCloses_6_8() {
+        RecordingStreamListener listener = new RecordingStreamListener() {
+            @Override
+            public void closed(StreamEnd end) {
+                bench.connectionEvents.add("stream " + end.kind());
+            }
+        };
+        requireNonNull(bench.connection.open(BothRolesTest.HEAD, true, listener));
+        bench.send(RawFrames.frame(FrameType.GOAWAY, 0, 0, "00000000" + "00000000"));
+        assertThat(bench.connectionEvents).containsExactly("ready", "goingAway 0", "stream REFUSED", "closed");
+    }
+
+    @Test
     void ownGoAway_waitsForOpenStreams() {
         RecordingStreamListener heard = bench.ask(true);
         bench.connection.goAway();

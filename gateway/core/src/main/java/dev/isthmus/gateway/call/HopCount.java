@@ -3,6 +3,7 @@ package dev.isthmus.gateway.call;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import java.util.Collections;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +15,7 @@ public final class HopCount {
     /** The header, in lower case. */
     public static final String NAME = HeaderAllowList.HOPS;
     /** The headers that the first gateway sends if it forwards no other; the map keeps its entry. */
-    public static final Map<String, String> FIRST = Map.of(NAME, "1");
+    public static final Map<String, String> FIRST = Collections.singletonMap(NAME, "1");
 
     private static final int MAX_DIGITS = 3;
     private static final int MAX = 999;

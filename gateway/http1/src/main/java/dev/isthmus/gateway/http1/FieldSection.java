@@ -101,7 +101,7 @@ public final class FieldSection {
         return found;
     }
 
-    /** Joins the values of several fields of one name; a cookie may come in parts over HTTP/2 (RFC 9113, 8.2.3). */
+    /** What joins the values of several fields of one name; over HTTP/2 a cookie may be several (RFC 9113, 8.2.3). */
     public static String separator(String name) {
         return name.equals("cookie") ? "; " : ",";
     }

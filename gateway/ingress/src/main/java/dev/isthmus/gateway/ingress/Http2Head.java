@@ -117,7 +117,7 @@ final class Http2Head extends RequestHead {
     @Override
     Map<String, String> forwarded(HeaderAllowList names) {
         if (!names.equals(allowed)) {
-            forwarded = Map.copyOf(super.forwarded(names));
+            forwarded = super.forwarded(names);
             allowed = names;
         }
         return forwarded;
@@ -161,10 +161,7 @@ final class Http2Head extends RequestHead {
         for (Map.Entry<CharSequence, CharSequence> field : headers) {
             String name = field.getKey().toString();
             if (wanted.test(name)) {
-                found.merge(
-                        name,
-                        field.getValue().toString(),
-                        (first, next) -> first + FieldSection.separator(name) + next);
+                found.merge(name, field.getValue().toString(), (a, b) -> a + FieldSection.separator(name) + b);
             }
         }
         return found;

@@ -121,7 +121,7 @@ abstract sealed class RequestHead implements HeaderFields permits RequestHead.Ht
         Map<String, String> forwarded = new HashMap<>(found);
         ForwardingHeaders.add(forwarded, allowed, connection);
         forwarded.put(HopCount.NAME, HopCount.next(forwarded.get(HopCount.NAME)));
-        return forwarded;
+        return Map.copyOf(forwarded);
     }
 
     /** Whether the sender may set this field: only trusted proxies name other clients. */

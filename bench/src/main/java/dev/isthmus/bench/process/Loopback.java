@@ -2,22 +2,43 @@ package dev.isthmus.bench.process;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.BindException;
 import java.net.HttpURLConnection;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.regex.Pattern;
 
 /** Ports of this machine, and blocking requests to them beside a load. */
 public final class Loopback {
     private static final int LIMIT_MILLIS = 10_000;
+    private static final int FIRST_PORT = 22_000;
+    /** The first of {@code ip_local_port_range}. */
+    private static final int FIRST_PORT_OF_LINUX = 32_768;
+
+    private static final Set<Integer> GIVEN = ConcurrentHashMap.newKeySet();
 
     private Loopback() {}
 
+    /**
+     * A port that nothing listens on, another one each time. It is below those that Linux gives to connections and to
+     * listeners without a port of their own, so that none of them takes it before a process that is told of it.
+     */
     public static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
+        while (true) {
+            int port = ThreadLocalRandom.current().nextInt(FIRST_PORT, FIRST_PORT_OF_LINUX);
+            if (!GIVEN.add(port)) {
+                continue;
+            }
+            try (ServerSocket free = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return free.getLocalPort();
+            } catch (BindException taken) {
+                // Another one is free.
+            }
         }
     }
 

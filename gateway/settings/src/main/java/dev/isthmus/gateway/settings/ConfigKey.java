@@ -5,6 +5,8 @@ import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +33,16 @@ record ConfigKey(
         @Override
         protected List<ConfigKey> computeValue(Class<?> type) {
             return found(type.asSubclass(Record.class));
+        }
+    };
+
+    private static final ClassValue<Set<String>> NAMES = new ClassValue<>() {
+        @Override
+        protected Set<String> computeValue(Class<?> type) {
+            return KEYS.get(type).stream()
+                    .flatMap(key ->
+                            key.defaults == null ? Stream.of(key.name) : Stream.of(key.defaults.value(), key.name))
+                    .collect(Collectors.toSet());
         }
     };
 
@@ -78,9 +90,9 @@ record ConfigKey(
         return (ValueShape.Section) ((ValueShape.Names) shape).value();
     }
 
-    /** The key's name, and that of its {@link #defaults}. */
-    Stream<String> names() {
-        return defaults == null ? Stream.of(name) : Stream.of(defaults.value(), name);
+    /** The names of the keys of a section, and those of their {@link #defaults}. */
+    static Set<String> names(Class<? extends Record> type) {
+        return NAMES.get(type);
     }
 
     @Nullable

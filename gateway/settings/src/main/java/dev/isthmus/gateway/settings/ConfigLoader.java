@@ -83,8 +83,10 @@ public final class ConfigLoader {
      */
     public static LoadedConfig load(List<Path> paths, Collection<Path> read) throws ConfigException {
         List<ConfigText> texts = texts(paths, read);
-        GatewayConfig config = parse(texts, System::getenv, read);
-        return new LoadedConfig(config, ConfigKeys.of(document(texts, new YamlReader(texts))));
+        YamlReader yaml = new YamlReader(texts);
+        Node root = document(texts, yaml);
+        GatewayConfig config = parse(root, yaml, System::getenv, read);
+        return new LoadedConfig(config, ConfigKeys.of(root));
     }
 
     private static List<ConfigText> texts(List<Path> paths, Collection<Path> read) throws ConfigException {
@@ -165,7 +167,12 @@ public final class ConfigLoader {
             List<ConfigText> texts, Function<String, @Nullable String> environment, Collection<Path> read)
             throws ConfigException {
         YamlReader yaml = new YamlReader(texts);
-        Node root = document(texts, yaml);
+        return parse(document(texts, yaml), yaml, environment, read);
+    }
+
+    private static GatewayConfig parse(
+            Node root, YamlReader yaml, Function<String, @Nullable String> environment, Collection<Path> read)
+            throws ConfigException {
         new ReferenceResolver(yaml, environment, read).resolve(root);
         SectionPositions positions = new SectionPositions(root);
         SectionReader reader = new SectionReader(yaml, positions, layers(yaml, positions));

@@ -78,7 +78,10 @@ final class ReferenceResolver {
     }
 
     private void key(Node node) {
-        Matcher reference = REFERENCE.matcher(node instanceof ScalarNode key ? key.getValue() : "");
+        if (!(node instanceof ScalarNode key) || !key.getValue().contains("${")) {
+            return;
+        }
+        Matcher reference = REFERENCE.matcher(key.getValue());
         while (reference.find()) {
             if (reference.group(1).isEmpty()) {
                 yaml.problem(node, "a key without a reference is expected, got '" + reference.group() + "'");

@@ -20,7 +20,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.DumperOptions;
 import org.yaml.snakeyaml.nodes.MappingNode;
@@ -79,22 +78,20 @@ final class SectionReader {
     private <R extends Record> R read(Class<R> type, Node node, String what, boolean complete) {
         String named = what.isEmpty() ? "the configuration" : what;
         List<ConfigKey> keys = ConfigKey.of(type);
-        Set<String> known = keys.stream().flatMap(ConfigKey::names).collect(Collectors.toSet());
+        Set<String> known = ConfigKey.names(type);
         Map<String, Node> given = yaml.object(node, named, known, meant(keys, node));
-        Set<String> misspelled = given.keySet().stream()
-                .filter(key -> !known.contains(key))
-                .map(key -> NearestName.of(key, known))
-                .collect(Collectors.toSet());
         @Nullable Object[] values = new @Nullable Object[keys.size()];
         for (int i = 0; i < values.length; i++) {
             ConfigKey key = keys.get(i);
-            Node at = given.get(key.name());
             putDefaults(key, given, what);
+            Node at = given.get(key.name());
             if (at == null
                     && complete
                     && key.required()
-                    && !misspelled.contains(key.name())
-                    && (node instanceof MappingNode || YamlReader.isNull(node))) {
+                    && (node instanceof MappingNode || YamlReader.isNull(node))
+                    && given.keySet().stream()
+                            .noneMatch(each -> !known.contains(each)
+                                    && NearestName.of(each, known).equals(key.name()))) {
                 yaml.problem(node, named + ": '" + key.name() + "' is missing");
             }
             Object value = below(key.name(), () -> value(key, at, given, node, what));
@@ -211,10 +208,14 @@ final class SectionReader {
         below(annotation.value(), () -> read(key.sections().type(), defaults, child(what, annotation.value()), false));
         // They are noted where they are copied to.
         references.keySet().removeIf(each -> each.getFirst().equals(annotation.value()));
-        if (given.get(key.name()) instanceof MappingNode sections) {
-            sections.getValue()
-                    .replaceAll(tuple -> new NodeTuple(
-                            tuple.getKeyNode(), withDefaults(key.sections(), tuple.getValueNode(), defaults)));
+        if (given.get(key.name()) instanceof MappingNode own) {
+            List<NodeTuple> sections = new ArrayList<>(own.getValue());
+            sections.replaceAll(tuple ->
+                    new NodeTuple(tuple.getKeyNode(), withDefaults(key.sections(), tuple.getValueNode(), defaults)));
+            given.put(
+                    key.name(),
+                    new MappingNode(
+                            own.getTag(), true, sections, own.getStartMark(), own.getEndMark(), own.getFlowStyle()));
         }
     }
 

@@ -311,8 +311,9 @@ final class YamlReader {
 
         /** Whether neither the node nor its descendants have a problem. */
         boolean valid(Node node) {
-            return valid.computeIfAbsent(
-                    node, unknown -> soundBelow(unknown, Collections.newSetFromMap(new IdentityHashMap<>())));
+            return wrong.isEmpty()
+                    || valid.computeIfAbsent(
+                            node, unknown -> soundBelow(unknown, Collections.newSetFromMap(new IdentityHashMap<>())));
         }
 
         /** Whether neither a section's own keys nor the values of {@code keys} have a problem. */

@@ -98,9 +98,10 @@ class ExamplesTest {
     }
 
     private void look(String path, Section section, Map<?, ?> tree) {
+        ConfigKey.names(section.type())
+                .forEach(name -> (tree.get(name) == null ? missing : found).add(path + "." + name));
         for (ConfigKey key : section.keys()) {
             String where = path + "." + key.name();
-            key.names().forEach(name -> (tree.get(name) == null ? missing : found).add(path + "." + name));
             Object value = tree.get(key.name());
             if (value != null) {
                 within(where, key.shape(), value);

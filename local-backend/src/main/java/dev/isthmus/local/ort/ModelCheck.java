@@ -51,7 +51,7 @@ record ModelCheck(String model, Signature signature, int maxRows) {
             throw failure("input", spec.name(), ": shape " + spec.shape() + " is expected, got " + input.shape());
         }
         if (maxRows > 0
-                && spec.shape().rank() > 0
+                && input.shape().rank() > 0
                 && spec.shape().extent(0) < 0
                 && input.shape().extent(0) > maxRows) {
             throw failure(

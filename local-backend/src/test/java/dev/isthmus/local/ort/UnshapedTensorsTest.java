@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.local.repository.Declaration;
 import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.local.repository.ModelSource;
 import dev.isthmus.local.repository.TensorConfig;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
@@ -55,6 +56,35 @@ class UnshapedTensorsTest {
         assertThat(outputs.getFirst().data().getFloatLE(0)).isEqualTo(2);
         outputs.forEach(Tensor::release);
         model.release();
+    }
+
+    @Test
+    void rowsOfAnyShape_areLimited_andAScalarHasNone() {
+        ModelSource plain = source("unshaped", MODELS.resolve("unshaped.onnx"));
+        ModelSource batching = new ModelSource("unshaped", "1", rows(2), plain.onnx(), List.of());
+        OnnxModel model = OnnxModel.load(batching, "cpu");
+        for (Tensor taken : List.of(floats("INPUT0", new float[] {2}), floats("INPUT0", new float[2], 2))) {
+            run(model, request(taken)).forEach(Tensor::release);
+        }
+        assertThatThrownBy(() -> run(model, request(floats("INPUT0", new float[3], 3))))
+                .hasMessageEndingWith("input 'INPUT0': at most 2 rows are expected (max_batch_size), got 3");
+        model.release();
+    }
+
+    private static ModelSettings rows(int maxBatchSize) {
+        ModelSettings plain = ModelSettings.DEFAULT;
+        return new ModelSettings(
+                plain.versions(),
+                maxBatchSize,
+                null,
+                0,
+                null,
+                1,
+                null,
+                plain.inputs(),
+                plain.outputs(),
+                true,
+                Map.of());
     }
 
     @Test

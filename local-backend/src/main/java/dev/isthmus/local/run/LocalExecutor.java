@@ -144,10 +144,10 @@ public final class LocalExecutor implements AutoCloseable {
             requireTime(queue, submission);
             run = new LocalRun(queue, submission);
             queues.add(queue, run);
-        } catch (OipException refusal) {
+        } catch (RuntimeException | Error refusal) {
             request.release();
             model.release();
-            callback.failed(refusal);
+            callback.failed(Worker.failure(model, refusal));
             return () -> {};
         }
         run.startDeadline();

@@ -185,7 +185,7 @@ final class Worker implements Runnable {
         }
     }
 
-    private static OipException failure(OnnxModel model, Throwable fault) {
+    static OipException failure(OnnxModel model, Throwable fault) {
         if (fault instanceof OipException known) {
             return known;
         }

@@ -7,14 +7,21 @@ import dev.isthmus.local.call.Cancellable;
 import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.buffer.UnpooledHeapByteBuf;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -87,6 +94,22 @@ class LocalExecutorTest {
             assertThat(outcome.ended()).isTrue();
             assertThat(outcome.released()).isTrue();
             assertThat(outcome.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
+        }
+    }
+
+    @Test
+    void check_thatFails_isTheRequestsFailure() throws Exception {
+        ByteBuf broken = new UnpooledHeapByteBuf(UnpooledByteBufAllocator.DEFAULT, 8, 8) {
+            @Override
+            public int readableBytes() {
+                throw new LinkageError("this is a test");
+            }
+        };
+        Tensor input = new Tensor("COUNT", DataType.INT64, Shape.of(1, 1), Map.of(), broken);
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            Outcome outcome = Runs.submit(executor, turns, Runs.request("turns", List.of(input), List.of()));
+            assertThat(outcome.code()).isEqualTo(ErrorCode.INTERNAL);
+            assertThat(outcome.released()).isTrue();
         }
     }
 

@@ -43,7 +43,7 @@ final class Deadlines implements Runnable {
         void expire() {
             try {
                 task.run();
-            } catch (RuntimeException fault) {
+            } catch (Throwable fault) {
                 LOG.atError()
                         .addMarker(REPEATS)
                         .setCause(fault)

@@ -10,6 +10,7 @@ import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -114,13 +115,18 @@ final class LocalRun implements Cancellable {
         }
         InferResponse response =
                 new InferResponse(queue.model().ref(), submission.request().id(), Map.of(), outputs);
+        tell(callback -> callback.done(response));
+    }
+
+    /** Calls its callback, whose failure must not keep others from their outcome. */
+    private void tell(Consumer<InferCallback> outcome) {
         try {
-            submission.callback().done(response);
-        } catch (RuntimeException fault) {
+            outcome.accept(submission.callback());
+        } catch (Throwable fault) {
             LOG.atError()
                     .addMarker(REPEATS)
                     .setCause(fault)
-                    .log("{}: internal error in the callback of a response; please report it", queue.name());
+                    .log("{}: internal error in the callback of a request; please report it", queue.name());
         }
     }
 
@@ -137,14 +143,7 @@ final class LocalRun implements Cancellable {
         } else if (queue.remove(this)) {
             release();
         }
-        try {
-            submission.callback().failed(failure);
-        } catch (RuntimeException fault) {
-            LOG.atError()
-                    .addMarker(REPEATS)
-                    .setCause(fault)
-                    .log("{}: internal error in the callback of a failure; please report it", queue.name());
-        }
+        tell(callback -> callback.failed(failure));
         return true;
     }
 

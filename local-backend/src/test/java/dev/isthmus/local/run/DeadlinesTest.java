@@ -76,7 +76,7 @@ class DeadlinesTest {
     void taskThatFails_doesNotEndTheThread() throws Exception {
         withThread(() -> {
             deadlines.set(now, () -> {
-                throw new IllegalStateException("this is a test");
+                throw new OutOfMemoryError("this is a test");
             });
             set("next", 1);
             assertThat(passed.poll(60, TimeUnit.SECONDS)).isEqualTo("next");

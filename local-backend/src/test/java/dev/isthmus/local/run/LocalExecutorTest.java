@@ -423,6 +423,30 @@ class LocalExecutorTest {
     }
 
     @Test
+    void receivers_thatFail_leaveNoOtherRequestWaiting() throws Exception {
+        LocalExecutor executor = new LocalExecutor(1, 4, SHORT, LONG);
+        endless(executor);
+        CountDownLatch failed = new CountDownLatch(2);
+        for (int i = 0; i < 2; i++) {
+            assertThat(turns.retain()).isTrue();
+            executor.submit(turns, Runs.turns(1), Long.MAX_VALUE, ByteBufAllocator.DEFAULT, new InferCallback() {
+                @Override
+                public void done(InferResponse response) {
+                    response.release();
+                }
+
+                @Override
+                public void failed(OipException failure) {
+                    failed.countDown();
+                    throw new LinkageError("this is a test");
+                }
+            });
+        }
+        executor.close();
+        failed.await();
+    }
+
+    @Test
     void run_thatFails_isThatRequestsFailure_andTheNextGoesOn() throws Exception {
         try (LocalExecutor executor = new LocalExecutor(1, 1)) {
             assertThat(Runs.submit(executor, turns, Runs.turns(-5)).failure().message())

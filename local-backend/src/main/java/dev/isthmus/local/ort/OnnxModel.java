@@ -279,7 +279,7 @@ public final class OnnxModel {
     }
 
     /** Whether it has no references left. */
-    boolean closed() {
+    public boolean closed() {
         return users.get() == 0;
     }
 

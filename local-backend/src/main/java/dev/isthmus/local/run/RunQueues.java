@@ -56,21 +56,16 @@ final class RunQueues {
     ModelQueue of(OnnxModel model) {
         ModelQueue queue = byModel.get(model);
         if (queue == null) {
-            removeClosed();
+            byModel.keySet().removeIf(OnnxModel::closed);
             queue = byModel.computeIfAbsent(model, each -> new ModelQueue(this, each, threads));
         }
         return queue;
     }
 
-    /** A closed model has no queued requests and never will. */
-    private void removeClosed() {
-        byModel.keySet().removeIf(model -> {
-            boolean inUse = model.retain();
-            if (inUse) {
-                model.release();
-            }
-            return !inUse;
-        });
+    /** Whether there are several models. A closed one has no queued requests and never will. */
+    private boolean several() {
+        byModel.keySet().removeIf(OnnxModel::closed);
+        return byModel.size() > 1;
     }
 
     /** @throws OipException OVERLOADED if the queue is full, UNAVAILABLE after closing */
@@ -122,7 +117,7 @@ final class RunQueues {
             throw refused("the local backend: its queue of " + capacity + " requests is full");
         }
         int left = all - (waiting - queue.size());
-        if (byModel.size() > 1 && queue.size() >= left - left / 4) {
+        if (queue.size() >= left - left / 4 && several()) {
             throw refused(queue.name() + ": " + queue.size() + " requests are queued, its share of the local queue of "
                     + capacity);
         }

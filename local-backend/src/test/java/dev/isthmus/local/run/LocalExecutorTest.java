@@ -295,6 +295,20 @@ class LocalExecutorTest {
     }
 
     @Test
+    void onlyModel_takesTheWholeQueue_afterItWasReloaded() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 8, Duration.ZERO, LONG)) {
+            OnnxModel before = Runs.model("turns", ModelSettings.DEFAULT);
+            executor.prepare(before);
+            executor.prepare(turns);
+            before.release();
+            endless(executor);
+            for (int i = 0; i < 8; i++) {
+                assertThat(Runs.submit(executor, turns, Runs.turns(i)).ended()).isFalse();
+            }
+        }
+    }
+
+    @Test
     void models_takeTurns() throws Exception {
         try (LocalExecutor executor = new LocalExecutor(1, 8, Duration.ZERO, LONG)) {
             Outcome running = endless(executor);

@@ -27,7 +27,8 @@ final class InputBinding implements AutoCloseable {
     private final CopyCounter copies;
     private List<ByteBuf> gathered = List.of();
 
-    private InputBinding(NativeArguments arguments, ByteBufAllocator allocator, CopyCounter copies) {
+    /** @param arguments prepared; holds the native tensors until this is closed */
+    InputBinding(NativeArguments arguments, ByteBufAllocator allocator, CopyCounter copies) {
         this.arguments = arguments;
         this.allocator = allocator;
         this.copies = copies;
@@ -37,29 +38,15 @@ final class InputBinding implements AutoCloseable {
      * Creates the inputs of a run.
      *
      * @param request borrowed; checked against the signature
-     * @param arguments prepared; holds the native tensors until this is closed
      */
-    static InputBinding of(
-            Signature signature,
-            InferRequest request,
-            NativeArguments arguments,
-            ByteBufAllocator allocator,
-            CopyCounter copies)
-            throws OrtException {
+    void add(Signature signature, InferRequest request) throws OrtException {
         List<Tensor> inputs = request.inputs();
-        InputBinding binding = new InputBinding(arguments, allocator, copies);
-        try {
-            for (int i = 0; i < inputs.size(); i++) {
-                TensorSpec spec = signature.input(inputs.get(i).name());
-                if (spec == null) {
-                    throw new IllegalArgumentException("the request was not checked");
-                }
-                binding.add(spec, inputs.get(i));
+        for (int i = 0; i < inputs.size(); i++) {
+            TensorSpec spec = signature.input(inputs.get(i).name());
+            if (spec == null) {
+                throw new IllegalArgumentException("the request was not checked");
             }
-            return binding;
-        } catch (RuntimeException | OrtException e) {
-            binding.close();
-            throw e;
+            add(spec, inputs.get(i));
         }
     }
 
@@ -113,10 +100,6 @@ final class InputBinding implements AutoCloseable {
         gathered.add(whole);
         whole.writeBytes(data, data.readerIndex(), bytes);
         return NativeMemory.address(whole);
-    }
-
-    NativeArguments arguments() {
-        return arguments;
     }
 
     @Override

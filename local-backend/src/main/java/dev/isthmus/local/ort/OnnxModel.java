@@ -326,21 +326,21 @@ public final class OnnxModel {
     }
 
     private List<Tensor> runSession(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
-        NativeArguments arguments = handle.arguments();
-        arguments.prepare(graph);
-        try (InputBinding inputs = InputBinding.of(signature(), request, arguments, allocator, copies)) {
-            return fetched(request, inputs, handle, allocator);
+        handle.arguments().prepare(graph);
+        try (InputBinding inputs = new InputBinding(handle.arguments(), allocator, copies)) {
+            inputs.add(signature(), request);
+            return fetched(request, handle, allocator);
         } catch (OrtException e) {
             throw failure(e, handle);
         }
     }
 
-    private List<Tensor> fetched(
-            InferRequest request, InputBinding inputs, RunHandle handle, ByteBufAllocator allocator)
+    private List<Tensor> fetched(InferRequest request, RunHandle handle, ByteBufAllocator allocator)
             throws OrtException {
         boolean preallocated = preallocating;
-        try (OutputBinding outputs = OutputBinding.of(this, request, inputs.arguments(), preallocated, allocator)) {
-            OrtApi.run(graph, handle.options(), inputs.arguments(), outputs.count());
+        try (OutputBinding outputs = new OutputBinding(this, request, handle.arguments(), allocator)) {
+            outputs.prepare(preallocated);
+            OrtApi.run(graph, handle.options(), handle.arguments(), outputs.count());
             return outputs.collect();
         } catch (OrtException e) {
             if (!preallocated || !RunFailure.shape(e)) {
@@ -351,7 +351,7 @@ public final class OnnxModel {
                     .log("model {} has outputs of other shapes than it declares; they are no longer preallocated", ref);
             preallocating = false;
         }
-        return fetched(request, inputs, handle, allocator);
+        return fetched(request, handle, allocator);
     }
 
     private OipException failure(OrtException e, RunHandle handle) {

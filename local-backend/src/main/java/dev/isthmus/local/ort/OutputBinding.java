@@ -13,6 +13,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledDirectByteBuf;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -30,50 +31,36 @@ final class OutputBinding implements AutoCloseable {
     private final NativeArguments arguments;
     private final ByteBufAllocator allocator;
     private final List<TensorSpec> wanted;
-    private final @Nullable Tensor[] preallocated;
-
-    private OutputBinding(
-            OnnxModel model, NativeArguments arguments, ByteBufAllocator allocator, List<TensorSpec> wanted) {
-        this.model = model;
-        this.arguments = arguments;
-        this.allocator = allocator;
-        this.wanted = wanted;
-        this.preallocated = new Tensor[wanted.size()];
-    }
+    /** Those that are preallocated or have been found; owned by this until all are collected. */
+    private final @Nullable Tensor[] tensors;
 
     /**
-     * Creates the outputs of a run.
+     * The outputs of a run.
      *
      * @param request checked
      * @param arguments with the inputs; holds the outputs until this is closed
-     * @param preallocating whether outputs may be preallocated
      */
-    static OutputBinding of(
-            OnnxModel model,
-            InferRequest request,
-            NativeArguments arguments,
-            boolean preallocating,
-            ByteBufAllocator allocator)
-            throws OrtException {
-        Signature signature = model.signature();
-        OutputBinding binding = new OutputBinding(model, arguments, allocator, signature.requested(request));
-        try {
-            for (int i = 0; i < binding.preallocated.length; i++) {
-                TensorSpec spec = binding.wanted.get(i);
-                ShapeRule rule = preallocating ? signature.rule(spec) : null;
-                Shape shape = rule == null ? null : rule.shape(arguments);
-                long value = shape == null ? 0 : binding.preallocate(i, spec, shape);
-                arguments.output(i, model.graph().outputName(spec), value);
-            }
-            return binding;
-        } catch (RuntimeException | OrtException e) {
-            binding.close();
-            throw e;
+    OutputBinding(OnnxModel model, InferRequest request, NativeArguments arguments, ByteBufAllocator allocator) {
+        this.model = model;
+        this.arguments = arguments;
+        this.allocator = allocator;
+        this.wanted = model.signature().requested(request);
+        this.tensors = new Tensor[wanted.size()];
+    }
+
+    /** @param preallocating whether outputs may be preallocated */
+    void prepare(boolean preallocating) throws OrtException {
+        for (int i = 0; i < tensors.length; i++) {
+            TensorSpec spec = wanted.get(i);
+            ShapeRule rule = preallocating ? model.signature().rule(spec) : null;
+            Shape shape = rule == null ? null : rule.shape(arguments);
+            long value = shape == null ? 0 : preallocate(i, spec, shape);
+            arguments.output(i, model.graph().outputName(spec), value);
         }
     }
 
     int count() {
-        return preallocated.length;
+        return tensors.length;
     }
 
     private long preallocate(int at, TensorSpec spec, Shape shape) throws OrtException {
@@ -83,7 +70,7 @@ final class OutputBinding implements AutoCloseable {
         }
         Shape shown = spec.toClient(shape);
         ByteBuf data = allocator.directBuffer((int) size, (int) size).writerIndex((int) size);
-        preallocated[at] = new Tensor(spec.name(), spec.type(), shown, Map.of(), data);
+        tensors[at] = new Tensor(spec.name(), spec.type(), shown, Map.of(), data);
         return OrtApi.tensor(
                 NativeMemory.address(data),
                 size,
@@ -99,18 +86,17 @@ final class OutputBinding implements AutoCloseable {
      * @return the requested outputs, in the requested order, owned by the caller
      */
     List<Tensor> collect() throws OrtException {
-        List<Tensor> outputs = new ArrayList<>(preallocated.length);
-        try {
-            for (int i = 0; i < preallocated.length; i++) {
-                Tensor tensor = preallocated[i];
-                preallocated[i] = null;
-                outputs.add(tensor == null ? found(wanted.get(i), i) : tensor);
+        List<Tensor> outputs = new ArrayList<>(tensors.length);
+        for (int i = 0; i < tensors.length; i++) {
+            Tensor tensor = tensors[i];
+            if (tensor == null) {
+                tensor = found(wanted.get(i), i);
+                tensors[i] = tensor;
             }
-            return outputs;
-        } catch (RuntimeException | OrtException e) {
-            outputs.forEach(Tensor::release);
-            throw e;
+            outputs.add(tensor);
         }
+        Arrays.fill(tensors, null);
+        return outputs;
     }
 
     private Tensor found(TensorSpec spec, int at) throws OrtException {
@@ -166,7 +152,7 @@ final class OutputBinding implements AutoCloseable {
     @Override
     public void close() {
         arguments.releaseOutputs();
-        for (Tensor tensor : preallocated) {
+        for (Tensor tensor : tensors) {
             if (tensor != null) {
                 tensor.release();
             }

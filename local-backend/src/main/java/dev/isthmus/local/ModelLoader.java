@@ -225,7 +225,7 @@ final class ModelLoader {
                     new WarmUpRun(model, new SplittableRandom(), handle).run(found.warmUps());
                     opened.accept(model);
                     return model;
-                } catch (RuntimeException e) {
+                } catch (RuntimeException | Error e) {
                     model.release();
                     throw e;
                 }

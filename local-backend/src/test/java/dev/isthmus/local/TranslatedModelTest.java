@@ -48,6 +48,12 @@ class TranslatedModelTest {
         Path text = model(repository, "digits_text", config);
         jars.jar(text.resolve("translator.jar"), Map.of());
         model(repository, "without_jar", config.replace("digits_text", "without_jar"));
+        Path reshaped = model(
+                repository,
+                "reshaped",
+                config.replace("digits_text", "reshaped")
+                        .replace("TYPE_FP32 dims: [ -1 ]", "TYPE_FP32 dims: [ 1, -1 ] reshape { shape: [ -1 ] }"));
+        jars.jar(reshaped.resolve("translator.jar"), Map.of());
         model(repository, "far", "instance_group [ { kind: KIND_GPU gpus: [ 255 ] } ]");
         backend = LocalBackend.start(TestSettings.of(repository, true, 2, 64)).awaitStart();
     }
@@ -140,11 +146,13 @@ class TranslatedModelTest {
     }
 
     @Test
-    void models_thatCannotBeLoaded_leaveTheOthersAlone() {
+    void models_thatCannotBeLoaded_leaveTheOthersAlone() throws Exception {
         assertThat(backend.ready(ModelRef.of("far"))).isFalse();
         assertThat(reason("far")).contains("device gpu:255 is not available: ");
         assertThat(backend.ready(ModelRef.of("without_jar"))).isFalse();
         assertThat(reason("without_jar")).contains("its translator DigitsText needs a jar");
+        assertThat(reason("reshaped")).contains("shape [-1], but the model has [1,-1]");
+        assertThat(TestJars.openFiles()).noneMatch(file -> file.contains("reshaped"));
         assertThat(backend.ready(ModelRef.of("digits"))).isTrue();
         assertThat(backend.ready(ModelRef.of("digits_text"))).isTrue();
     }

@@ -106,11 +106,14 @@ public final class OnnxModel {
             Devices.PlacedSession placed = Devices.place(ref, device, place -> session(runtime, opened, source, place));
             try {
                 Signature signature = Signature.of(placed.session(), zipMaps.labels(), unshaped);
-                Translated translated = translated(ref, source, signature);
+                TranslatorSource translator = translator(ref, source, signature);
                 Signature seen =
-                        translated == null ? signature : translated.check().signature();
+                        translator == null ? signature : Signature.declared(translator.inputs(), translator.outputs());
                 Declaration.require(
                         source.settings(), Signature.metadata(seen.inputs()), Signature.metadata(seen.outputs()));
+                Translated translated = translator == null
+                        ? null
+                        : new Translated(Translation.load(translator), new ModelCheck(ref.name(), seen, 0));
                 Model owner =
                         Model.newInstance(source.name(), placed.placement().device(), "OnnxRuntime");
                 owner.setBlock(new OrtSymbolBlock(placed.session(), (OrtNDManager) owner.getNDManager()));
@@ -145,20 +148,18 @@ public final class OnnxModel {
         }
     }
 
-    private static @Nullable Translated translated(ModelRef ref, ModelSource source, Signature signature) {
+    private static @Nullable TranslatorSource translator(ModelRef ref, ModelSource source, Signature signature) {
         ModelSettings settings = source.settings();
         if (settings.translator() == null && source.jars().isEmpty()) {
             return null;
         }
-        Translation translation = Translation.load(new TranslatorSource(
+        return new TranslatorSource(
                 ref,
                 settings.translator(),
                 source.jars(),
                 settings.inputs().stream().map(TensorConfig::metadata).toList(),
                 settings.outputs().stream().map(TensorConfig::metadata).toList(),
-                signature.inputs().stream().map(TensorSpec::name).toList()));
-        Signature declared = Signature.declared(translation.inputs(), translation.outputs());
-        return new Translated(translation, new ModelCheck(ref.name(), declared, 0));
+                signature.inputs().stream().map(TensorSpec::name).toList());
     }
 
     private static OrtSession.SessionOptions options(ModelSource source) throws OrtException {

@@ -106,21 +106,11 @@ public final class Translation implements AutoCloseable {
         return translator.getClass().getName();
     }
 
-    /** The declared tensors that clients see. */
-    public List<TensorMetadata> inputs() {
-        return source.inputs();
-    }
-
-    /** The declared tensors that clients see. */
-    public List<TensorMetadata> outputs() {
-        return source.outputs();
-    }
-
     /**
      * Runs a model with its translator on the calling thread. If the translator returns no inputs, the model is not
      * run, as with DJL's own predictors.
      *
-     * @param request borrowed; matches {@link #inputs()} and {@link #outputs()}
+     * @param request borrowed; matches the declared inputs and outputs
      * @return the requested outputs, owned by the caller
      * @throws OipException INVALID_ARGUMENT with the translator's message if it rejects the request, INTERNAL if it
      *     fails

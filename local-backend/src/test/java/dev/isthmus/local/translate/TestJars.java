@@ -67,7 +67,7 @@ public final class TestJars {
     }
 
     /** The open files of this process; empty if the system does not list them. */
-    static List<String> openFiles() throws Exception {
+    public static List<String> openFiles() throws Exception {
         Path descriptors = Path.of("/proc/self/fd");
         List<String> open = new ArrayList<>();
         if (Files.isDirectory(descriptors)) {

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -30,6 +31,10 @@ final class LoadThreads implements AutoCloseable {
 
     private final Duration limit;
     private final Duration grace;
+    /** Names each, so that the report of a crash tells which model it loaded. */
+    private final ThreadFactory threads =
+            Thread.ofPlatform().daemon().name("isthmus-local-load-", 1).factory();
+
     private final Set<StepRun<?>> runs = ConcurrentHashMap.newKeySet();
     private final AtomicInteger abandoned = new AtomicInteger();
     private volatile boolean closed;
@@ -116,7 +121,7 @@ final class LoadThreads implements AutoCloseable {
         }
 
         void start() {
-            Thread.ofPlatform().daemon().name("isthmus-local-load").start(this);
+            threads.newThread(this).start();
         }
 
         @Override

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -29,6 +30,7 @@ class LoadThreadsTest {
         private final boolean obeys;
         private final CountDownLatch end = new CountDownLatch(1);
         private final CountDownLatch discarded = new CountDownLatch(1);
+        private volatile @Nullable String thread;
 
         Step(boolean obeys) {
             this.obeys = obeys;
@@ -46,6 +48,7 @@ class LoadThreadsTest {
 
         @Override
         public String run() {
+            thread = Thread.currentThread().getName();
             try {
                 end.await();
             } catch (InterruptedException e) {
@@ -106,6 +109,20 @@ class LoadThreadsTest {
             step.discarded.await();
             assertThat(threads.abandoned()).isZero();
         }
+    }
+
+    @Test
+    void threads_haveNamesOfTheirOwn_soThatACrashHasOneModel() {
+        List<String> names = new ArrayList<>();
+        try (LoadThreads threads = new LoadThreads(LONG)) {
+            for (int i = 0; i < 2; i++) {
+                Step step = step(false);
+                step.end.countDown();
+                threads.call(step);
+                names.add(step.thread);
+            }
+        }
+        assertThat(names).doesNotHaveDuplicates().allMatch(name -> name.startsWith("isthmus-local-load"));
     }
 
     @Test

@@ -82,6 +82,9 @@ final class LoadThreads implements AutoCloseable {
      * @throws OipException of the step; FAILED_PRECONDITION if it did not end in time, UNAVAILABLE during shutdown
      */
     <T> T call(LoadStep<T> step) {
+        if (closed) {
+            throw closing();
+        }
         if (abandoned.get() >= MAX_ABANDONED) {
             throw new OipException(
                     ErrorCode.FAILED_PRECONDITION,
@@ -106,7 +109,7 @@ final class LoadThreads implements AutoCloseable {
         long start = System.nanoTime();
         for (StepRun<?> run : runs) {
             if (!run.ended(grace.toNanos() - (System.nanoTime() - start))) {
-                run.abandon(new OipException(ErrorCode.UNAVAILABLE, "the local backend is closing"));
+                run.abandon(closing());
             }
         }
     }
@@ -219,6 +222,10 @@ final class LoadThreads implements AutoCloseable {
                 throw e;
             }
         }
+    }
+
+    private static OipException closing() {
+        return new OipException(ErrorCode.UNAVAILABLE, "the local backend is closing");
     }
 
     private static String text(Duration duration) {

@@ -126,6 +126,18 @@ class LoadThreadsTest {
     }
 
     @Test
+    void closed_beginsNoStep() {
+        LoadThreads threads = new LoadThreads(LONG);
+        threads.close();
+        Step step = step(true);
+        assertThatThrownBy(() -> threads.call(step))
+                .hasMessage("the local backend is closing")
+                .extracting("code")
+                .isEqualTo(ErrorCode.UNAVAILABLE);
+        assertThat(step.thread).isNull();
+    }
+
+    @Test
     void tooManyAbandonedThreads_noMoreLoads() {
         try (LoadThreads threads = new LoadThreads(SHORT, SHORT)) {
             for (int i = 0; i < LoadThreads.MAX_ABANDONED; i++) {

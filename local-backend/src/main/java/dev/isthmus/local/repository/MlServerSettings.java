@@ -141,7 +141,7 @@ final class MlServerSettings {
     private static Shape shape(String field, JsonNode value) {
         List<Long> extents = new ArrayList<>();
         for (JsonNode each : value) {
-            extents.add(each.canConvertToLong() ? each.longValue() : Long.MIN_VALUE);
+            extents.add(each.isIntegralNumber() && each.canConvertToLong() ? each.longValue() : Long.MIN_VALUE);
         }
         if (!value.isArray()
                 || extents.size() > Shape.MAX_RANK

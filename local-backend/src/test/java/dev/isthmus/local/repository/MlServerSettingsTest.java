@@ -75,7 +75,8 @@ class MlServerSettingsTest {
                 "{\"max_batch_time\": 61} | max_batch_time from 0 to 60 seconds is expected, got 61",
                 "{\"parameters\": {\"version\": \"v/1\"}} | parameters.version: letters, digits and . _ + - are expected, got 'v/1'",
                 "{\"inputs\": [{\"name\": \"x\", \"datatype\": \"FLOAT\", \"shape\": []}]} | a datatype such as FP32",
-                "{\"inputs\": [{\"name\": \"x\", \"datatype\": \"FP32\"}]} | a shape such as [-1, 64] is expected"
+                "{\"inputs\": [{\"name\": \"x\", \"datatype\": \"FP32\"}]} | a shape such as [-1, 64] is expected",
+                "{\"inputs\": [{\"name\": \"x\", \"datatype\": \"FP32\", \"shape\": [1.5]}]} | is expected, got [1.5]"
             })
     void wrong_isRefusedWithValueAndExpectation(String line) {
         String[] parts = line.split(" \\| ", 2);

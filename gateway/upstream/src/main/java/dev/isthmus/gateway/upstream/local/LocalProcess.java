@@ -198,13 +198,17 @@ public final class LocalProcess implements AutoCloseable {
                 String end = run();
                 if (closing.getCount() > 0) {
                     pause = System.nanoTime() - begun > CALM.toNanos() ? FIRST_PAUSE : pause;
-                    crashed(end, pause);
+                    try {
+                        crashed(end, pause);
+                    } catch (IOException | RuntimeException e) {
+                        LOG.error("the process of the local models is started again; why it ended cannot be read", e);
+                    }
                     closing.await(pause.toMillis(), TimeUnit.MILLISECONDS);
                     pause = pause.multipliedBy(2).compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : pause.multipliedBy(2);
                 }
             }
             folder.delete();
-        } catch (InterruptedException | IOException e) {
+        } catch (InterruptedException | IOException | RuntimeException e) {
             LOG.error("the process of the local models is not started again; restart the gateway", e);
         }
     }
@@ -446,7 +450,8 @@ public final class LocalProcess implements AutoCloseable {
         private void logged(String line) {
             try {
                 Map<String, String> members = JSON.readValue(line, LINE);
-                LoggingEventBuilder event = LOG.atLevel(Level.valueOf(members.getOrDefault("level", "INFO")))
+                LoggingEventBuilder event = LOG.atLevel(
+                                Level.valueOf(Objects.requireNonNullElse(members.get("level"), "INFO")))
                         .addKeyValue("process", pid);
                 for (Map.Entry<String, String> member : members.entrySet()) {
                     if (!OWN.contains(member.getKey())) {

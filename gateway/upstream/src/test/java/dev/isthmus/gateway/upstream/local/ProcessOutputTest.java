@@ -45,6 +45,12 @@ class ProcessOutputTest {
     }
 
     @Test
+    void lineOfATranslator_mayHaveNullMembers() throws IOException {
+        read(new StringReader("{\"level\":null,\"message\":null,\"user\":null}\n" + LocalProcess.LOADED));
+        assertThat(loaded).hasValue(1);
+    }
+
+    @Test
     void lastLine_needsNoEnd() throws IOException {
         read(new StringReader("loading\n" + LocalProcess.LOADED));
         assertThat(loaded).hasValue(1);

@@ -24,8 +24,15 @@ record OrtRuntime(OrtEnvironment environment, boolean usable) {
         static final OrtRuntime RUNTIME = start();
     }
 
+    /** @throws OipException FAILED_PRECONDITION if it cannot be started */
     static OrtRuntime get() {
-        return Started.RUNTIME;
+        try {
+            return Started.RUNTIME;
+        } catch (LinkageError e) {
+            LOG.error("ONNX Runtime cannot be started", e);
+            throw new OipException(
+                    ErrorCode.FAILED_PRECONDITION, "ONNX Runtime cannot be started; the log says why", e);
+        }
     }
 
     private static OrtRuntime start() {

@@ -72,6 +72,22 @@ class ProcessTest {
         }
     }
 
+    /** Has no library to load, as where there is no folder to which the one in the jar can be written. */
+    static final class HasNoLibrary {
+        private HasNoLibrary() {}
+
+        public static void main(String[] arguments) {
+            System.setProperty("onnxruntime.native.path", "/none");
+            String obstacle = LocalBackend.start(TestSettings.of(null, true, 1, 1))
+                    .awaitStart()
+                    .obstacle();
+            System.out.println(obstacle);
+            String reason = " is not loaded: ONNX Runtime cannot be started; the log says why";
+            System.out.println(
+                    obstacle.equals("model 'digits'" + reason + "; model 'simple'" + reason) ? WELL : "other reasons");
+        }
+    }
+
     private static ModelSource digits() {
         return new ModelSource(
                 "digits",
@@ -102,6 +118,11 @@ class ProcessTest {
     @Test
     void process_withLongCommandLine_starts() throws Exception {
         end(Starts.class, "a".repeat(20_000));
+    }
+
+    @Test
+    void models_whoseRuntimeCannotBeStarted_haveThatReason() throws Exception {
+        end(HasNoLibrary.class);
     }
 
     private void end(Class<?> program, String... arguments) throws IOException, InterruptedException {

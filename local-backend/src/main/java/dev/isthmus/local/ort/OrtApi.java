@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodType;
+import java.util.Collections;
 
 /**
  * The functions of ONNX Runtime's C API that a run needs. Arguments and results are pointers; {@code out} is the
@@ -37,18 +38,8 @@ final class OrtApi {
     private static final MethodHandle CODE = OrtAccess.function(GET_ERROR_CODE, type(int.class, long.class));
     private static final MethodHandle MESSAGE = OrtAccess.function(GET_ERROR_MESSAGE, type(long.class, long.class));
     private static final MethodHandle FREE_STATUS = OrtAccess.function(RELEASE_STATUS, type(void.class, long.class));
-    private static final MethodHandle START = OrtAccess.function(
-            RUN,
-            type(
-                    long.class,
-                    long.class,
-                    long.class,
-                    long.class,
-                    long.class,
-                    long.class,
-                    long.class,
-                    long.class,
-                    long.class));
+    private static final MethodHandle START =
+            OrtAccess.function(RUN, MethodType.methodType(long.class, Collections.nCopies(8, long.class)));
     private static final MethodHandle OPTIONS = OrtAccess.function(CREATE_RUN_OPTIONS, type(long.class, long.class));
     private static final MethodHandle TERMINATE =
             OrtAccess.function(RUN_OPTIONS_SET_TERMINATE, type(long.class, long.class));

@@ -106,9 +106,11 @@ final class OutputBinding implements AutoCloseable {
         if (type != OrtTypes.number(spec.type())) {
             throw new IllegalStateException("output " + spec.name() + " is of ONNX's type " + type);
         }
-        Shape shape = shape(
-                NativeMemory.ALL.get(ValueLayout.JAVA_LONG, arguments.cell(1)),
-                Math.toIntExact(NativeMemory.ALL.get(ValueLayout.JAVA_LONG, arguments.cell(2))));
+        long extents = NativeMemory.ALL.get(ValueLayout.JAVA_LONG, arguments.cell(1));
+        long rank = NativeMemory.ALL.get(ValueLayout.JAVA_LONG, arguments.cell(2));
+        Shape shape = Shape.of(NativeMemory.ALL
+                .asSlice(extents, rank * ValueLayout.JAVA_LONG.byteSize())
+                .toArray(ValueLayout.JAVA_LONG));
         if (spec.labelled() && !spec.fits(shape)) {
             throw new OipException(
                     ErrorCode.INTERNAL,
@@ -116,14 +118,6 @@ final class OutputBinding implements AutoCloseable {
                             + " is expected, got " + shape);
         }
         return new Tensor(spec.name(), spec.type(), spec.toClient(shape), Map.of(), data(spec, at, shape));
-    }
-
-    private static Shape shape(long extents, int rank) {
-        long[] shape = new long[rank];
-        for (int i = 0; i < rank; i++) {
-            shape[i] = NativeMemory.ALL.get(ValueLayout.JAVA_LONG, extents + i * ValueLayout.JAVA_LONG.byteSize());
-        }
-        return Shape.of(shape);
     }
 
     private ByteBuf data(TensorSpec spec, int at, Shape shape) throws OrtException {

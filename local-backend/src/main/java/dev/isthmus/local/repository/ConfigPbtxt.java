@@ -26,7 +26,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.IntFunction;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -109,8 +109,8 @@ final class ConfigPbtxt {
                 groups.device(),
                 threads(),
                 parameter(TRANSLATOR),
-                inputs(),
-                outputs(),
+                tensors("input", config.getInputList(), ModelInput::getName, this::input),
+                tensors("output", config.getOutputList(), ModelOutput::getName, this::output),
                 true,
                 Map.of());
         config.getParametersMap().keySet().stream()
@@ -256,11 +256,6 @@ final class ConfigPbtxt {
         return Math.max(threads, 1);
     }
 
-    private List<TensorConfig> inputs() {
-        return tensors(
-                "input", config.getInputCount(), i -> config.getInput(i).getName(), i -> input(config.getInput(i)));
-    }
-
     private TensorConfig input(ModelInput input) {
         TensorMetadata metadata = tensor("input", input.getName(), input.getDataType(), input.getDimsList());
         if (input.getAllowRaggedBatch()) {
@@ -271,14 +266,6 @@ final class ConfigPbtxt {
         return input.hasReshape()
                 ? reshaped("input", metadata, input.getDimsList(), input.getReshape())
                 : new TensorConfig(metadata, null);
-    }
-
-    private List<TensorConfig> outputs() {
-        return tensors(
-                "output",
-                config.getOutputCount(),
-                i -> config.getOutput(i).getName(),
-                i -> output(config.getOutput(i)));
     }
 
     private TensorConfig output(ModelOutput output) {
@@ -315,22 +302,22 @@ final class ConfigPbtxt {
     }
 
     /** Reads the tensors of a kind, each of which may be listed once. */
-    private List<TensorConfig> tensors(
-            String kind, int count, IntFunction<String> name, IntFunction<TensorConfig> tensor) {
+    private <T> List<TensorConfig> tensors(
+            String kind, List<T> all, Function<T, String> name, Function<T, TensorConfig> tensor) {
         List<Integer> at = nameLines(kind);
         // Entries without a name cannot be told apart.
-        boolean known = at.size() == count;
+        boolean known = at.size() == all.size();
         Map<String, Integer> seen = new HashMap<>();
         List<TensorConfig> tensors = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < all.size(); i++) {
             String place = known ? "line " + at.get(i) + ": " : "";
-            Integer before = seen.putIfAbsent(name.apply(i), i);
+            Integer before = seen.putIfAbsent(name.apply(all.get(i)), i);
             if (before != null) {
-                throw refused(place + kind + " '" + name.apply(i) + "' is expected once"
+                throw refused(place + kind + " '" + name.apply(all.get(i)) + "' is expected once"
                         + (known ? ", but is also in line " + at.get(before) : ""));
             }
             try {
-                tensors.add(tensor.apply(i));
+                tensors.add(tensor.apply(all.get(i)));
             } catch (OipException e) {
                 throw refused(place + e.message().substring(NAME.length() + 2));
             }

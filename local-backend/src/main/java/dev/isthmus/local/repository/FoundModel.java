@@ -13,11 +13,7 @@ import java.util.TreeMap;
  * @param warmUps the configured warm-up requests; empty for one of zeros
  */
 public record FoundModel(
-        String name,
-        ModelSettings settings,
-        NavigableMap<Long, ModelSource> sources,
-        NavigableMap<Long, String> refused,
-        List<WarmUpRequest> warmUps) {
+        NavigableMap<Long, ModelSource> sources, NavigableMap<Long, String> refused, List<WarmUpRequest> warmUps) {
 
     public FoundModel {
         sources = Collections.unmodifiableNavigableMap(new TreeMap<>(sources));

@@ -204,7 +204,7 @@ record ModelFolder(RepositoryRoot root, Path place) {
             throw refused("it has no version: '" + root.name(place) + "/1/" + FILE + "' is expected"
                     + (misnamed.isEmpty() ? "" : "; " + ignored(misnamed)));
         }
-        return new FoundModel(name, settings, sources, refused, file.warmUps());
+        return new FoundModel(sources, refused, file.warmUps());
     }
 
     private static String ignored(List<String> misnamed) {

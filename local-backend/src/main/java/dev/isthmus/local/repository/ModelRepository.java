@@ -147,8 +147,7 @@ public final class ModelRepository {
     private static FoundModel embedded(String name) {
         ModelSource source = new ModelSource(
                 name, "1", ModelSettings.DEFAULT, () -> resource("/models/" + name + "/1/model.onnx"), List.of());
-        return new FoundModel(
-                name, ModelSettings.DEFAULT, new TreeMap<>(Map.of(1L, source)), new TreeMap<>(), List.of());
+        return new FoundModel(new TreeMap<>(Map.of(1L, source)), new TreeMap<>(), List.of());
     }
 
     private static byte[] resource(String path) {

@@ -68,11 +68,7 @@ record RepositoryRoot(Path path) {
     String text(Path file) {
         Path real = inside(file);
         try {
-            if (Files.size(real) > MAX_CONFIG) {
-                throw new OipException(
-                        ErrorCode.FAILED_PRECONDITION,
-                        "'" + name(file) + "': at most " + MAX_CONFIG + " bytes are expected, got " + Files.size(real));
-            }
+            requireSize(file, Files.size(real), MAX_CONFIG);
             return Files.readString(real, StandardCharsets.UTF_8);
         } catch (CharacterCodingException e) {
             throw new OipException(ErrorCode.FAILED_PRECONDITION, "'" + name(file) + "': UTF-8 is expected", e);
@@ -84,14 +80,18 @@ record RepositoryRoot(Path path) {
     byte[] bytes(Path file) {
         Path real = inside(file);
         try {
-            if (Files.size(real) > MAX_MODEL) {
-                throw new OipException(
-                        ErrorCode.FAILED_PRECONDITION,
-                        "'" + name(file) + "': at most " + MAX_MODEL + " bytes are expected, got " + Files.size(real));
-            }
+            requireSize(file, Files.size(real), MAX_MODEL);
             return Files.readAllBytes(real);
         } catch (IOException e) {
             throw unreadable(file, e);
+        }
+    }
+
+    private void requireSize(Path file, long bytes, long most) {
+        if (bytes > most) {
+            throw new OipException(
+                    ErrorCode.FAILED_PRECONDITION,
+                    "'" + name(file) + "': at most " + most + " bytes are expected, got " + bytes);
         }
     }
 

@@ -61,7 +61,7 @@ class ModelRepositoryTest {
         FoundModel model = find("iris");
         assertThat(model.sources()).containsOnlyKeys(12L);
         assertThat(onnx(model, 12)).isEqualTo("twelve");
-        assertThat(model.settings()).isEqualTo(ModelSettings.DEFAULT);
+        assertThat(source(model, 12).settings()).isEqualTo(ModelSettings.DEFAULT);
     }
 
     @Test
@@ -123,7 +123,7 @@ class ModelRepositoryTest {
         FoundModel model = find("iris");
         assertThat(model.sources()).containsOnlyKeys(1L, 2L);
         assertThat(onnx(model, 2)).isEqualTo("two");
-        assertThat(model.settings().versions()).isEqualTo(new VersionPolicy.All());
+        assertThat(source(model, 2).settings().versions()).isEqualTo(new VersionPolicy.All());
     }
 
     @Test
@@ -181,7 +181,7 @@ class ModelRepositoryTest {
         write("iris/2/model.onnx", "two");
         FoundModel model = find("iris");
         assertThat(model.sources()).containsOnlyKeys(2L);
-        assertThat(model.settings().maxBatchSize()).isEqualTo(4);
+        assertThat(source(model, 2).settings().maxBatchSize()).isEqualTo(4);
     }
 
     @ParameterizedTest

@@ -70,6 +70,7 @@ public final class LocalProcess implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger("dev.isthmus.local.process");
 
     private final LocalConfig config;
+    private final byte[] configuration;
     private final ProcessFolder folder;
     private final Thread supervisor;
     private final CountDownLatch loaded = new CountDownLatch(1);
@@ -79,8 +80,9 @@ public final class LocalProcess implements AutoCloseable {
 
     private @Nullable Process process;
 
-    private LocalProcess(LocalConfig config, ProcessFolder folder) {
+    private LocalProcess(LocalConfig config, byte[] configuration, ProcessFolder folder) {
         this.config = config;
+        this.configuration = configuration;
         this.folder = folder;
         this.supervisor =
                 Thread.ofPlatform().daemon().name("isthmus-local-process").unstarted(this::supervise);
@@ -95,8 +97,8 @@ public final class LocalProcess implements AutoCloseable {
         LocalBackend.requireAvailable();
         try {
             ProcessFolder folder = ProcessFolder.create();
-            Files.write(folder.configuration(), new ObjectMapper().writeValueAsBytes(configuration(config)));
-            LocalProcess started = new LocalProcess(Objects.requireNonNull(config.local()), folder);
+            byte[] configuration = new ObjectMapper().writeValueAsBytes(configuration(config));
+            LocalProcess started = new LocalProcess(Objects.requireNonNull(config.local()), configuration, folder);
             started.supervisor.start();
             return started;
         } catch (IOException e) {
@@ -218,6 +220,8 @@ public final class LocalProcess implements AutoCloseable {
         try {
             Files.deleteIfExists(folder.socket());
             Files.deleteIfExists(folder.crash());
+            // What cleans folders for temporary files may have removed it.
+            Files.write(folder.configuration(), configuration);
             Process now = launch();
             if (now == null) {
                 return "closed";

@@ -18,15 +18,23 @@ class LocalProcessTest {
     Path folder;
 
     /** The program is not on the class path of these tests: each process ends at once. */
-    @Test
-    void crash_ofWhichNothingCanBeRead_doesNotPreventTheNextStart() throws Exception {
-        try (LocalProcess process = LocalProcess.start(ConfigLoader.parse("isthmus.yaml", """
+    private LocalProcess start() throws Exception {
+        return LocalProcess.start(ConfigLoader.parse("isthmus.yaml", """
                 listeners: [{port: 0}]
                 default_upstream: local
                 local: {embedded_models: true, process: own}
-                """, folder))) {
-            HostAddress address = (HostAddress) process.upstream().endpoints().getFirst();
-            Path own = Path.of(address.endpoint().host()).getParent();
+                """, folder));
+    }
+
+    private static Path folder(LocalProcess process) {
+        HostAddress address = (HostAddress) process.upstream().endpoints().getFirst();
+        return Path.of(address.endpoint().host()).getParent();
+    }
+
+    @Test
+    void crash_ofWhichNothingCanBeRead_doesNotPreventTheNextStart() throws Exception {
+        try (LocalProcess process = start()) {
+            Path own = folder(process);
             Files.write(
                     own.resolve("running"),
                     ByteBuffer.allocate(512).putInt(3).put((byte) 'x').array());
@@ -34,6 +42,16 @@ class LocalProcessTest {
                 Path crash = Files.writeString(own.resolve("crash.log"), "#");
                 await().atMost(PATIENCE).until(() -> !Files.exists(crash));
             }
+        }
+    }
+
+    @Test
+    void configuration_isThereAtEachStart() throws Exception {
+        try (LocalProcess process = start()) {
+            Path configuration = folder(process).resolve("isthmus.yaml");
+            await().atMost(PATIENCE).until(() -> Files.exists(configuration));
+            Files.delete(configuration);
+            await().atMost(PATIENCE).until(() -> Files.exists(configuration));
         }
     }
 }

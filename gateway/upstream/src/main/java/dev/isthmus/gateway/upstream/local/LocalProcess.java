@@ -441,7 +441,8 @@ public final class LocalProcess implements AutoCloseable {
         }
 
         private void line(String line) {
-            if (line.equals(LOADED)) {
+            // What native code has printed before may have no end.
+            if (line.endsWith(LOADED)) {
                 loaded.run();
             } else if (line.startsWith("{")) {
                 logged(line);

@@ -54,5 +54,7 @@ class ProcessOutputTest {
     void lastLine_needsNoEnd() throws IOException {
         read(new StringReader("loading\n" + LocalProcess.LOADED));
         assertThat(loaded).hasValue(1);
+        read(new StringReader("loading... " + LocalProcess.LOADED + "\n"));
+        assertThat(loaded).hasValue(2);
     }
 }

@@ -21,6 +21,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -74,6 +75,12 @@ class OwnProcessTest {
                     .map(Arrays::asList)
                     .orElse(List.of())
                     .contains(LocalProcess.COMMAND);
+        }
+
+        /** Empty if the system does not tell it. */
+        String environment() throws IOException {
+            Path file = Path.of("/proc", Long.toString(process.pid()), "environ");
+            return Files.exists(file) ? Files.readString(file, StandardCharsets.ISO_8859_1) : "";
         }
 
         List<String> running() throws IOException {
@@ -245,7 +252,7 @@ class OwnProcessTest {
                 default_upstream: local
                 local: {model_repository: models, process: own}
                 """);
-        Process gateway = new ProcessBuilder(
+        ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-XX:TieredStopAtLevel=1",
                         "--enable-native-access=ALL-UNNAMED",
@@ -255,12 +262,14 @@ class OwnProcessTest {
                         "serve",
                         "--config",
                         file.toString())
-                .redirectErrorStream(true)
-                .start();
+                .redirectErrorStream(true);
+        builder.environment().put("JAVA_TOOL_OPTIONS", "-Disthmus.test=true");
+        Process gateway = builder.start();
         try (BufferedReader out = gateway.inputReader()) {
             assertThat(out.lines().anyMatch(line -> line.contains("serves REST and gRPC")))
                     .isTrue();
             Child child = Child.of(gateway.toHandle());
+            assertThat(child.environment()).doesNotContain("JAVA_TOOL_OPTIONS");
             gateway.destroyForcibly();
             child.process().onExit().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             assertThat(child.folder().path()).doesNotExist();

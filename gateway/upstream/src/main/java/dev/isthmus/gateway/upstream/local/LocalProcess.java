@@ -67,6 +67,25 @@ public final class LocalProcess implements AutoCloseable {
     /** Longer than the process takes to end by itself. */
     private static final Duration END = Duration.ofSeconds(30);
 
+    /** Agents, ports and files that only one process can have. */
+    private static final List<String> OF_ONE_PROCESS = List.of(
+            "-javaagent:",
+            "-agentlib:",
+            "-agentpath:",
+            "-Xrun",
+            "-XX:AOTCacheOutput",
+            "-XX:AOTMode",
+            "-XX:AOTConfiguration",
+            "-XX:-AOTRecordTraining",
+            "-XX:ErrorFile",
+            "-XX:HeapDumpPath",
+            "-XX:StartFlightRecording",
+            "-XX:OnError",
+            "-Dcom.sun.management.");
+
+    /** An option that logs to the console: only one process can write a file. */
+    private static final String CONSOLE_LOG = "-Xlog(:[^:]*(:(stdout|stderr)?(:.*)?)?)?";
+
     private static final Logger LOG = LoggerFactory.getLogger("dev.isthmus.local.process");
 
     private final LocalConfig config;
@@ -241,13 +260,12 @@ public final class LocalProcess implements AutoCloseable {
         }
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(JvmOptions.ofChild());
-        command.add("-XX:ErrorFile=" + folder.crash());
-        command.add("-XX:-CreateCoredumpOnCrash");
-        command.add(folder.option());
-        command.add(PROGRAM);
-        command.add(COMMAND);
+        command.addAll(shared(ManagementFactory.getRuntimeMXBean().getInputArguments()));
+        command.addAll(List.of("-XX:ErrorFile=" + folder.crash(), "-XX:-CreateCoredumpOnCrash", folder.option()));
+        command.addAll(List.of(PROGRAM, COMMAND));
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        // What they say is among the options already.
+        builder.environment().keySet().removeAll(Set.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"));
         builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));
         Process started = builder.start();
         process = started;
@@ -314,32 +332,12 @@ public final class LocalProcess implements AutoCloseable {
         }
     }
 
-    /** The options of this JVM that hold for a process of its own too. */
-    private static final class JvmOptions {
-        /** Agents, ports and files that only one process can have. */
-        private static final List<String> OWN = List.of(
-                "-javaagent:",
-                "-agentlib:",
-                "-agentpath:",
-                "-Xrun",
-                "-XX:AOTCacheOutput",
-                "-XX:AOTMode",
-                "-XX:AOTConfiguration",
-                "-XX:-AOTRecordTraining",
-                "-XX:ErrorFile",
-                "-XX:HeapDumpPath",
-                "-XX:StartFlightRecording",
-                "-XX:OnError",
-                "-Dcom.sun.management.");
-
-        private JvmOptions() {}
-
-        static List<String> ofChild() {
-            return ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
-                    .filter(option -> OWN.stream().noneMatch(option::startsWith))
-                    .filter(option -> !option.startsWith("-Xlog") || !option.contains("file="))
-                    .toList();
-        }
+    /** The options of a JVM that hold for a process of its own too. */
+    static List<String> shared(List<String> options) {
+        return options.stream()
+                .filter(option -> OF_ONE_PROCESS.stream().noneMatch(option::startsWith))
+                .filter(option -> !option.startsWith("-Xlog") || option.matches(CONSOLE_LOG))
+                .toList();
     }
 
     /**

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.local;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.settings.ConfigLoader;
@@ -8,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -26,20 +28,20 @@ class LocalProcessTest {
                 """, folder));
     }
 
-    private static Path folder(LocalProcess process) {
+    private static Path socket(LocalProcess process) {
         HostAddress address = (HostAddress) process.upstream().endpoints().getFirst();
-        return Path.of(address.endpoint().host()).getParent();
+        return Path.of(address.endpoint().host());
     }
 
     @Test
     void crash_ofWhichNothingCanBeRead_doesNotPreventTheNextStart() throws Exception {
         try (LocalProcess process = start()) {
-            Path own = folder(process);
+            Path socket = socket(process);
             Files.write(
-                    own.resolve("running"),
+                    socket.resolveSibling("running"),
                     ByteBuffer.allocate(512).putInt(3).put((byte) 'x').array());
             for (int starts = 0; starts < 2; starts++) {
-                Path crash = Files.writeString(own.resolve("crash.log"), "#");
+                Path crash = Files.writeString(socket.resolveSibling("crash.log"), "#");
                 await().atMost(PATIENCE).until(() -> !Files.exists(crash));
             }
         }
@@ -48,10 +50,23 @@ class LocalProcessTest {
     @Test
     void configuration_isThereAtEachStart() throws Exception {
         try (LocalProcess process = start()) {
-            Path configuration = folder(process).resolve("isthmus.yaml");
+            Path configuration = socket(process).resolveSibling("isthmus.yaml");
             await().atMost(PATIENCE).until(() -> Files.exists(configuration));
             Files.delete(configuration);
             await().atMost(PATIENCE).until(() -> Files.exists(configuration));
         }
+    }
+
+    @Test
+    void options_thatOnlyOneProcessCanHave_areLeftOut() {
+        List<String> shared = List.of("-Xmx1g", "-Xlog:disable", "-Xlog:all=error:stderr", "-Xlog:gc*", "-Xlog");
+        List<String> own = List.of(
+                "-Xlog:gc:file=gc.log",
+                "-Xlog:gc:gc.log",
+                "-Xlog:gc:gc.log:uptime",
+                "-Xloggc:gc.log",
+                "-javaagent:a.jar");
+        assertThat(LocalProcess.shared(shared)).isEqualTo(shared);
+        assertThat(LocalProcess.shared(own)).isEmpty();
     }
 }

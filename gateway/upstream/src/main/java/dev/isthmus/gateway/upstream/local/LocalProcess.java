@@ -248,7 +248,8 @@ public final class LocalProcess implements AutoCloseable {
             try (Reader printed = now.inputReader(StandardCharsets.UTF_8)) {
                 new ProcessOutput(now.pid(), loaded::countDown).read(printed);
             }
-            return end(now.waitFor());
+            int code = now.waitFor();
+            return code > 128 ? "signal " + (code - 128) : "exit code " + code;
         } catch (IOException e) {
             return "it cannot be started: " + e.getMessage();
         }
@@ -267,13 +268,8 @@ public final class LocalProcess implements AutoCloseable {
         // What they say is among the options already.
         builder.environment().keySet().removeAll(Set.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"));
         builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));
-        Process started = builder.start();
-        process = started;
-        return started;
-    }
-
-    private static String end(int code) {
-        return code > 128 ? "signal " + (code - 128) : "exit code " + code;
+        process = builder.start();
+        return process;
     }
 
     private void crashed(String end, Duration pause) throws IOException {
@@ -358,23 +354,21 @@ public final class LocalProcess implements AutoCloseable {
             List<String> all =
                     Files.readString(file, StandardCharsets.ISO_8859_1).lines().toList();
             return new CrashReport(
-                    all.stream().takeWhile(line -> line.startsWith("#")).toList(),
-                    all.stream()
-                            .map(THREAD::matcher)
-                            .filter(Matcher::matches)
-                            .map(found -> found.group(1))
-                            .findFirst()
-                            .orElse(""));
+                    all.stream().takeWhile(line -> line.startsWith("#")).toList(), first(THREAD, all, ""));
+        }
+
+        private static String first(Pattern pattern, List<String> lines, String other) {
+            return lines.stream()
+                    .map(pattern::matcher)
+                    .filter(Matcher::matches)
+                    .map(found -> found.group(1))
+                    .findFirst()
+                    .orElse(other);
         }
 
         /** Why the process ended. */
         String cause(String end) {
-            return lines.stream()
-                    .map(SIGNAL::matcher)
-                    .filter(Matcher::matches)
-                    .map(found -> found.group(1))
-                    .findFirst()
-                    .orElse(end);
+            return first(SIGNAL, lines, end);
         }
 
         /** The models that may be the cause: of the thread that crashed or, if it runs none, of all threads. */
@@ -387,15 +381,10 @@ public final class LocalProcess implements AutoCloseable {
 
         /** The summary for the log; empty if there is none. */
         String text() {
-            return lines.isEmpty()
-                    ? ""
-                    : ": "
-                            + String.join(
-                                    " ",
-                                    lines.stream()
-                                            .map(line -> line.substring(1).strip())
-                                            .filter(line -> !line.isEmpty())
-                                            .toList());
+            return lines.stream()
+                    .map(line -> line.substring(1).strip())
+                    .filter(line -> !line.isEmpty())
+                    .reduce("", (text, line) -> text + (text.isEmpty() ? ": " : " ") + line);
         }
     }
 

@@ -48,17 +48,17 @@ public final class RestParts {
 
     /** The bytes available and not taken before, owned by the caller; empty if there are none. */
     public ByteBuf take() {
-        MessageSplice out = new MessageSplice(allocator);
-        if (!headTaken) {
-            headTaken = true;
-            out.tail().writeBytes(head);
-            head.release();
+        MessageSplice out = headTaken ? new MessageSplice(allocator) : new MessageSplice(allocator, head);
+        headTaken = true;
+        try {
+            while (input < inputs && appendInput(out)) {
+                input++;
+                left = -1;
+            }
+            return out.take();
+        } finally {
+            out.release();
         }
-        while (input < inputs && appendInput(out)) {
-            input++;
-            left = -1;
-        }
-        return out.take();
     }
 
     /** Takes the available bytes of the current input; returns whether it is complete. */
@@ -68,13 +68,13 @@ public final class RestParts {
             ProtobufWriter.rawInputHead(out.tail(), left);
         }
         ByteBuf part = data.takeBinary(input);
-        int bytes = part.readableBytes();
-        if (bytes > 0) {
-            out.part(part, part.readerIndex(), bytes);
-            left -= bytes;
+        try {
+            out.part(part, part.readerIndex(), part.readableBytes());
+            left -= part.readableBytes();
+            return left == 0;
+        } finally {
+            part.release();
         }
-        part.release();
-        return left == 0;
     }
 
     /** Releases the head unless it was taken; idempotent. */

@@ -215,7 +215,7 @@ public final class Transcoder {
             @Nullable Consumer<RequestOutline> shown) {
         try {
             return acceptsUnchanged(ProtobufReader.check(encoded.message(), limits, shown), peer.dialect());
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             encoded.release();
             throw e;
         }

@@ -1,5 +1,6 @@
 package dev.isthmus.transcoder;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.oip.DataType;
@@ -11,6 +12,8 @@ import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.testing.FailingAllocator;
+import dev.isthmus.transcoder.buffer.BufferCollector;
+import dev.isthmus.transcoder.buffer.SmallParts;
 import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
@@ -18,8 +21,10 @@ import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.ProtobufSplice;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
+import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestBody;
+import dev.isthmus.transcoder.rest.RestRequestReader;
 import dev.isthmus.transcoder.rest.RestSplice;
 import dev.isthmus.transcoder.rest.RestWriter;
 import io.netty.buffer.ByteBuf;
@@ -32,6 +37,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Whatever allocation fails: what was taken is released, and so is what was written. */
@@ -59,7 +66,7 @@ class ExhaustedMemoryTest {
             allocator.failAfter(failures);
             try {
                 conversion.apply(allocator).run();
-                failed = false;
+                failed = allocator.failed();
             } catch (OutOfMemoryError expected) {
                 assertThat(allocator.failed()).isTrue();
             }
@@ -166,5 +173,80 @@ class ExhaustedMemoryTest {
             InferResponse read = ProtobufReader.response(received, WireLimits.DEFAULT, Map.of());
             return read::release;
         });
+    }
+
+    @Test
+    void checkedRequest() {
+        byte[] typed = content(ProtobufWriter.response(ByteBufAllocator.DEFAULT, response(), true));
+        Transcoder transcoder = new Transcoder(WireLimits.DEFAULT);
+        ServerFeatures peer = new ServerFeatures(Wire.PROTOBUF, Dialect.MLSERVER, false, false);
+        eachReleased(memory -> {
+            ByteBuf received = memory.buffer(typed.length).writeBytes(typed);
+            taken.add(received);
+            return transcoder.request(memory, new InferMessage.ProtobufMessage(received), peer)::release;
+        });
+    }
+
+    @Test
+    void streamedMessages() {
+        eachFails(memory -> StreamEnvelope.wrap(memory, bytes(20)));
+        eachFails(memory -> StreamEnvelope.error(memory, "m".repeat(300), "id"));
+    }
+
+    @Test
+    void messageInParts() {
+        String json = "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"INT8\",\"shape\":[40000],"
+                + "\"parameters\":{\"binary_data_size\":40000}}]}";
+        ServerFeatures peer = new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, false, false);
+        eachReleased(memory -> {
+            RestRequestReader reader = new RestRequestReader(memory, MODEL, json.length(), false, WireLimits.DEFAULT);
+            ByteBuf body = bytes(0).writeBytes(json.getBytes(StandardCharsets.US_ASCII));
+            RestParts parts = null;
+            try {
+                reader.feed(body);
+                InferRequest head =
+                        requireNonNull(reader.head(json.length() + 40_000)).request();
+                parts = new Transcoder(WireLimits.DEFAULT).parts(memory, head, reader, peer);
+                reader.feed(body.clear().writeZero(20_000));
+                reader.feed(body.setIndex(1, 300));
+                parts.take().release();
+            } finally {
+                reader.release();
+                body.release();
+                if (parts != null) {
+                    parts.release();
+                }
+            }
+            return () -> {};
+        });
+    }
+
+    /** Parts that are small and keep much memory from being released. */
+    private Stream<ByteBuf> smallParts() {
+        return IntStream.range(0, 600).mapToObj(i -> {
+            ByteBuf part = bytes(20_000);
+            return part.setIndex(part.capacity() - 1 - i % 300, part.capacity());
+        });
+    }
+
+    @Test
+    void smallPartsOfABody() {
+        eachFails(memory -> {
+            BufferCollector body = new BufferCollector(memory, 4);
+            try {
+                smallParts().forEach(body::add);
+                assertThat(body.bytes()).isEqualTo(2 * 300 * 301 / 2);
+                return body.take();
+            } finally {
+                body.release();
+            }
+        });
+    }
+
+    @Test
+    void smallPartsJoined() {
+        eachFails(memory -> smallParts()
+                .reduce((whole, part) -> SmallParts.join(memory, whole, part))
+                .orElseThrow());
     }
 }

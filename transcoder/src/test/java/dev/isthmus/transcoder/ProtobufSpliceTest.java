@@ -249,14 +249,16 @@ class ProtobufSpliceTest {
     void receivedMessage_retainedAndEnveloped_isKeptUntilThatIsReleased() {
         Received received = new Received();
         received.addComponent(true, Unpooled.wrappedBuffer(named("a", "")));
-        received.addComponent(true, Unpooled.wrappedBuffer(new byte[] {0x1a, 1, 'i'}));
+        byte[] id = new byte[3 + 2000];
+        System.arraycopy(new byte[] {0x1a, (byte) 0xd0, 0x0f}, 0, id, 0, 3);
+        received.addComponent(true, Unpooled.wrappedBuffer(id));
         InferMessage.ProtobufMessage first = new InferMessage.ProtobufMessage(received.slice());
         ByteBuf enveloped =
                 StreamEnvelope.wrap(ALLOCATOR, first.retained().retained().message());
         first.release();
         received.release();
         assertThat(received.freed).isFalse();
-        assertThat(enveloped.readableBytes()).isEqualTo(2 + 6);
+        assertThat(enveloped.readableBytes()).isEqualTo(3 + 3 + id.length);
         enveloped.release();
         assertThat(received.freed).isTrue();
     }

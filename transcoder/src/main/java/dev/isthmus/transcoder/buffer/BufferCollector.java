@@ -43,6 +43,7 @@ public final class BufferCollector {
      * @param part taken. Its capacity beyond its writer index is memory that later parts may extend it into: a {@code
      *     retainedDuplicate()} of a larger buffer can be extended, a {@code retainedSlice()} cannot.
      */
+    @SuppressWarnings("ReferenceEquality") // what is not copied is the same object
     public void add(ByteBuf part) {
         ByteBuf open = last;
         bytes += part.readableBytes();
@@ -57,8 +58,9 @@ public final class BufferCollector {
             close(open);
         }
         // Only a copy has spare capacity of its own; a received buffer is followed by memory in use elsewhere.
-        appendable = SmallParts.pinsMemory(part);
-        last = SmallParts.kept(allocator, part);
+        ByteBuf kept = SmallParts.kept(allocator, part);
+        appendable = kept != part;
+        last = kept;
     }
 
     /**
@@ -68,11 +70,12 @@ public final class BufferCollector {
     private boolean merge(ByteBuf open, ByteBuf part) {
         ByteBuf to = open;
         if (!appendable || open.writableBytes() < part.readableBytes()) {
-            if (!SmallParts.small(open)) {
+            int bytes = open.readableBytes() + part.readableBytes();
+            ByteBuf joined = SmallParts.small(open) ? SmallParts.newBuffer(allocator, bytes) : null;
+            if (joined == null) {
                 return false;
             }
-            to = SmallParts.newBuffer(allocator, open.readableBytes() + part.readableBytes())
-                    .writeBytes(open);
+            to = joined.writeBytes(open);
             open.release();
             last = to;
             appendable = true;
@@ -109,9 +112,13 @@ public final class BufferCollector {
         parts.addComponent(true, part);
         if (++uncounted == maxParts) {
             uncounted = 0;
-            parts.consolidate(parts.numComponents() - maxParts, maxParts);
-            if (parts.numComponents() > maxParts) {
-                parts.consolidate();
+            try {
+                parts.consolidate(parts.numComponents() - maxParts, maxParts);
+                if (parts.numComponents() > maxParts) {
+                    parts.consolidate();
+                }
+            } catch (OutOfMemoryError e) {
+                // They stay as they are, and are copied when they are written.
             }
         }
     }

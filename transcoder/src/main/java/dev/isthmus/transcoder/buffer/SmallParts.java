@@ -3,6 +3,7 @@ package dev.isthmus.transcoder.buffer;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Joins parts without copying them, except for small ones: a peer that sends one byte at a time must not cost an object
@@ -23,10 +24,14 @@ public final class SmallParts {
         return part.readableBytes() < SMALL;
     }
 
-    /** A buffer for {@code bytes} bytes and small parts that may follow. */
-    static ByteBuf newBuffer(ByteBufAllocator allocator, int bytes) {
+    /** A buffer for {@code bytes} bytes and small parts that may follow; null without memory: parts go uncopied, too. */
+    static @Nullable ByteBuf newBuffer(ByteBufAllocator allocator, int bytes) {
         int capacity = Math.clamp(2L * bytes, MIN_CAPACITY, MAX_CAPACITY);
-        return allocator.directBuffer(capacity, capacity);
+        try {
+            return allocator.directBuffer(capacity, capacity);
+        } catch (OutOfMemoryError e) {
+            return null;
+        }
     }
 
     /** Whether the part is small but pins much more memory, which later parts cannot fill. */
@@ -45,10 +50,11 @@ public final class SmallParts {
 
     /** The part, or, if it is small and pins a large read buffer, a copy; the part is taken. */
     public static ByteBuf kept(ByteBufAllocator allocator, ByteBuf part) {
-        if (!pinsMemory(part)) {
+        ByteBuf copy = pinsMemory(part) ? newBuffer(allocator, part.readableBytes()) : null;
+        if (copy == null) {
             return part;
         }
-        ByteBuf copy = newBuffer(allocator, part.readableBytes()).writeBytes(part);
+        copy.writeBytes(part);
         part.release();
         return copy;
     }
@@ -67,18 +73,12 @@ public final class SmallParts {
 
     /** Appends a part, which is taken, to a buffer that is not shared. */
     public static void append(CompositeByteBuf whole, ByteBuf part) {
-        if (!small(part)) {
+        if (small(part) && hasCapacity(whole, part.readableBytes())) {
+            whole.writeBytes(part);
+            part.release();
+        } else {
             trim(whole);
             whole.addFlattenedComponents(true, part);
-            return;
-        }
-        try {
-            if (whole.capacity() - whole.writerIndex() < part.readableBytes()) {
-                openCapacity(whole, part.readableBytes());
-            }
-            whole.writeBytes(part);
-        } finally {
-            part.release();
         }
     }
 
@@ -94,15 +94,21 @@ public final class SmallParts {
     }
 
     /**
-     * Adds capacity for {@code writeBytes}: as much as the previous component, so that a few small parts take little
-     * memory.
+     * Adds capacity for {@code writeBytes} if there is too little: as much as the previous component, so that a few small
+     * parts take little memory. Returns whether there is enough now.
      */
-    private static void openCapacity(CompositeByteBuf whole, int bytes) {
+    private static boolean hasCapacity(CompositeByteBuf whole, int bytes) {
+        if (whole.capacity() - whole.writerIndex() >= bytes) {
+            return true;
+        }
         trim(whole);
         int parts = whole.numComponents();
         int before = parts == 0 ? 0 : whole.componentSlice(parts - 1).capacity();
         ByteBuf added = newBuffer(whole.alloc(), Math.max(bytes, before));
-        whole.addComponent(false, added.writerIndex(added.capacity()));
+        if (added != null) {
+            whole.addComponent(false, added.writerIndex(added.capacity()));
+        }
+        return added != null;
     }
 
     /** Trims the capacity, so that the next component starts where the bytes end. */

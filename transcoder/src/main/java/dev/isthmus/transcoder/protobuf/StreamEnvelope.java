@@ -1,9 +1,9 @@
 package dev.isthmus.transcoder.protobuf;
 
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.transcoder.buffer.MessageSplice;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.CompositeByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -88,20 +88,25 @@ public final class StreamEnvelope {
      * @param response a ModelInferResponse, taken
      */
     public static ByteBuf wrap(ByteBufAllocator allocator, ByteBuf response) {
-        ByteBuf head = allocator.buffer(11);
-        ProtobufWriter.varint(head, INFER_RESPONSE);
-        ProtobufWriter.varint(head, response.readableBytes());
-        CompositeByteBuf whole = allocator.compositeBuffer(Integer.MAX_VALUE);
-        return whole.addComponent(true, head).addFlattenedComponents(true, response);
+        MessageSplice whole = new MessageSplice(allocator);
+        try {
+            ProtobufWriter.varint(whole.tail(), INFER_RESPONSE);
+            ProtobufWriter.varint(whole.tail(), response.readableBytes());
+            whole.part(response, response.readerIndex(), response.readableBytes());
+            return whole.take();
+        } finally {
+            whole.release();
+            response.release();
+        }
     }
 
     /** An envelope with an error, which does not end the stream. */
     public static ByteBuf error(ByteBufAllocator allocator, String message, String id) {
-        ByteBuf out = allocator.buffer();
-        ProtobufWriter.text(out, ProtoCursor.field(ERROR_MESSAGE), message);
-        ByteBuf response = allocator.buffer();
-        ProtobufWriter.string(response, ProtoCursor.field(MessageParser.ID), id);
-        ProtobufWriter.message(out, ProtoCursor.field(INFER_RESPONSE), response);
-        return out;
+        return ProtobufWriter.filled(allocator.buffer(), out -> {
+            ProtobufWriter.text(out, ProtoCursor.field(ERROR_MESSAGE), message);
+            ByteBuf response = ProtobufWriter.filled(
+                    allocator.buffer(), only -> ProtobufWriter.string(only, ProtoCursor.field(MessageParser.ID), id));
+            ProtobufWriter.message(out, ProtoCursor.field(INFER_RESPONSE), response);
+        });
     }
 }

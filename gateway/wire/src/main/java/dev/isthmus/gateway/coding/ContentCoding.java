@@ -2,12 +2,14 @@ package dev.isthmus.gateway.coding;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.CompositeByteBuf;
-import io.netty.channel.ChannelHandler;
-import io.netty.channel.embedded.EmbeddedChannel;
-import io.netty.handler.codec.compression.ZlibCodecFactory;
-import io.netty.handler.codec.compression.ZlibWrapper;
+import io.netty.buffer.ByteBufOutputStream;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.util.Locale;
+import java.util.zip.DeflaterOutputStream;
+import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /** The supported content codings of bodies and of gRPC messages. */
@@ -49,19 +51,36 @@ public enum ContentCoding {
 
     /** The compressed content, owned by the caller; {@code content} is taken. */
     public ByteBuf compress(ByteBufAllocator allocator, ByteBuf content) {
-        ChannelHandler encoder = switch (this) {
-            case GZIP -> ZlibCodecFactory.newZlibEncoder(ZlibWrapper.GZIP, LEVEL);
-            case DEFLATE -> ZlibCodecFactory.newZlibEncoder(ZlibWrapper.ZLIB, LEVEL);
-        };
-        EmbeddedChannel channel = new EmbeddedChannel(encoder);
-        channel.config().setAllocator(allocator);
-        CompositeByteBuf out = allocator.compositeBuffer(Integer.MAX_VALUE);
-        channel.writeOutbound(content);
-        channel.finish();
-        for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {
-            out.addComponent(true, part);
+        ByteBuf out = Unpooled.EMPTY_BUFFER;
+        try {
+            out = allocator.buffer(content.readableBytes() / 4 + 64);
+            try (OutputStream encoder = encoder(new ByteBufOutputStream(out))) {
+                content.readBytes(encoder, content.readableBytes());
+            }
+            return out.retain();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } finally {
+            content.release();
+            out.release();
         }
-        return out;
+    }
+
+    private OutputStream encoder(OutputStream out) throws IOException {
+        return switch (this) {
+            case GZIP ->
+                new GZIPOutputStream(out) {
+                    {
+                        def.setLevel(LEVEL);
+                    }
+                };
+            case DEFLATE ->
+                new DeflaterOutputStream(out) {
+                    {
+                        def.setLevel(LEVEL);
+                    }
+                };
+        };
     }
 
     public ContentInflater decoder(ByteBufAllocator allocator, InflationLimits limits) {

@@ -4,6 +4,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Base64;
@@ -34,8 +35,9 @@ public final class Base64Decoder {
      */
     public ByteBuf decode(ByteBuf part) {
         int most = (int) ((begun.length + (long) part.readableBytes()) / GROUP * 3);
-        ByteBuf out = allocator.buffer(most, most);
+        ByteBuf out = Unpooled.EMPTY_BUFFER;
         try {
+            out = allocator.buffer(most, most);
             // Every byte changes, so a copy is necessary. The JDK's decoder is vectorized for arrays only.
             while (part.isReadable()) {
                 int length = Math.min(STEP, part.readableBytes());

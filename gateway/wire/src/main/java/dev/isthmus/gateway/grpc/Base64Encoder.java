@@ -2,6 +2,7 @@ package dev.isthmus.gateway.grpc;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import java.util.Arrays;
 import java.util.Base64;
 
@@ -24,9 +25,10 @@ public final class Base64Encoder {
      * @return owned by the caller
      */
     public static ByteBuf encode(ByteBuf bytes, ByteBufAllocator allocator) {
-        int length = Math.toIntExact(length(bytes.readableBytes()));
-        ByteBuf text = allocator.buffer(length, length);
+        ByteBuf text = Unpooled.EMPTY_BUFFER;
         try {
+            int length = Math.toIntExact(length(bytes.readableBytes()));
+            text = allocator.buffer(length, length);
             // Every byte changes, so a copy is necessary. The JDK's encoder is vectorized for arrays only.
             byte[] step = new byte[Math.min(STEP, bytes.readableBytes())];
             while (bytes.isReadable()) {

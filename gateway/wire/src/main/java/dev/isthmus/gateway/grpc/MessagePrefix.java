@@ -2,7 +2,6 @@ package dev.isthmus.gateway.grpc;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.CompositeByteBuf;
 
 /** The prefix of each message: a compressed flag and a 4-byte length (gRPC over HTTP/2, Length-Prefixed-Message). */
 public final class MessagePrefix {
@@ -33,21 +32,23 @@ public final class MessagePrefix {
         if (isPrefixed(part, length)) {
             return part.readerIndex(part.readerIndex() - BYTES);
         }
-        int bytes = part.readableBytes();
-        if (bytes <= SMALL) {
-            ByteBuf both = allocator.buffer(BYTES + bytes, BYTES + bytes);
-            write(both, length).writeBytes(part);
+        int copied = part.readableBytes() <= SMALL ? part.readableBytes() : 0;
+        ByteBuf prefix;
+        try {
+            prefix = allocator.buffer(BYTES + copied, BYTES + copied);
+        } catch (OutOfMemoryError e) {
             part.release();
-            return both;
+            throw e;
         }
-        ByteBuf prefix = write(allocator.buffer(BYTES, BYTES), length);
-        if (part instanceof CompositeByteBuf) {
-            return allocator
-                    .compositeBuffer(Integer.MAX_VALUE)
-                    .addComponent(true, prefix)
-                    .addFlattenedComponents(true, part);
+        prefix.writeByte(0).writeInt((int) length).writeBytes(part, copied);
+        if (!part.isReadable()) {
+            part.release();
+            return prefix;
         }
-        return allocator.compositeBuffer(2).addComponents(true, prefix, part);
+        return allocator
+                .compositeBuffer(Integer.MAX_VALUE)
+                .addComponent(true, prefix)
+                .addFlattenedComponents(true, part);
     }
 
     /**
@@ -57,9 +58,5 @@ public final class MessagePrefix {
     private static boolean isPrefixed(ByteBuf message, long length) {
         int start = message.readerIndex() - BYTES;
         return start >= 0 && message.getByte(start) == 0 && message.getUnsignedInt(start + 1) == length;
-    }
-
-    private static ByteBuf write(ByteBuf to, long length) {
-        return to.writeByte(0).writeInt((int) length);
     }
 }

@@ -1,7 +1,9 @@
 package dev.isthmus.transcoder.json;
 
 import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
+import java.nio.CharBuffer;
+import java.nio.charset.CharsetDecoder;
+import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -9,6 +11,9 @@ import java.nio.charset.StandardCharsets;
  * One instance reads one string at a time.
  */
 final class JsonStrings {
+    /** Characters. */
+    private static final int STEP = 1024;
+
     private boolean escaped;
     /** Bytes of the incomplete string that were scanned; 0 for none. */
     private int scanned;
@@ -75,13 +80,22 @@ final class JsonStrings {
     ByteBuffer utf8(byte[] window, int from, int to) {
         ByteBuffer bytes = escaped ? JsonEscapes.unescape(window, from, to) : ByteBuffer.wrap(window, from, to - from);
         if (!isAscii(bytes.array(), bytes.position(), bytes.limit())) {
-            try {
-                StandardCharsets.UTF_8.newDecoder().decode(bytes.duplicate());
-            } catch (CharacterCodingException e) {
-                throw new JsonException("a string is not UTF-8");
-            }
+            requireUtf8(bytes.duplicate());
         }
         return bytes;
+    }
+
+    /** In steps: the characters of a whole string would take twice its memory. */
+    private static void requireUtf8(ByteBuffer bytes) {
+        CharsetDecoder decoder = StandardCharsets.UTF_8.newDecoder();
+        CharBuffer step = CharBuffer.allocate(Math.min(STEP, bytes.remaining()));
+        CoderResult result;
+        do {
+            result = decoder.decode(bytes, step.clear(), true);
+        } while (result.isOverflow());
+        if (result.isError()) {
+            throw new JsonException("a string is not UTF-8");
+        }
     }
 
     /** Whether the last string found, between these indices, is ASCII without escapes. */

@@ -24,6 +24,9 @@ final class DataReader extends TensorData {
     /** Numbers up to this length yield the same float whether they are rounded directly or via a double. */
     private static final int SURE_DIGITS = 9;
 
+    /** The length of {@code -Infinity}. */
+    private static final int LONGEST_WORD = 9;
+
     private final JsonNumbers number = new JsonNumbers();
     private final long expectedBytes;
     private final long maxBytes;
@@ -267,7 +270,10 @@ final class DataReader extends TensorData {
     private void string(JsonTokenizer json) {
         ByteBuffer utf8 = json.utf8();
         if (type != DataType.BYTES) {
-            word(StandardCharsets.UTF_8.decode(utf8).toString());
+            word(
+                    utf8.remaining() > LONGEST_WORD
+                            ? ""
+                            : StandardCharsets.UTF_8.decode(utf8).toString());
             return;
         }
         raw.writeIntLE(utf8.remaining());

@@ -3,8 +3,10 @@ package dev.isthmus.transcoder.json;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.ThreadMXBean;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.Unpooled;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -74,6 +76,34 @@ class JsonTokenizerTest {
         assertThat(json.window().length).isGreaterThan(2_000);
         json.release();
         assertThat(JsonTokenizer.of(WireLimits.DEFAULT).window()).isEmpty();
+    }
+
+    /** The four bytes of a character may be on both sides of a step. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2, 3, 1022, 1023, 1024, 5000})
+    void string_isUtf8WhereverItsCharactersBegin(int before) {
+        String text = "x".repeat(before) + "\u20ac\ud83d\ude00".repeat(800);
+        JsonTokenizer json = JsonTokenizer.of(WireLimits.DEFAULT);
+        feed(json, "\"" + text + "\"");
+        assertThat(json.next()).isEqualTo(JsonToken.STRING);
+        assertThat(StandardCharsets.UTF_8.decode(json.utf8()).toString()).isEqualTo(text);
+        byte[] cut = ("\"" + text).getBytes(StandardCharsets.UTF_8);
+        cut[cut.length - 1] = '"';
+        JsonTokenizer other = JsonTokenizer.of(WireLimits.DEFAULT);
+        other.feed(Unpooled.wrappedBuffer(cut), 0, cut.length);
+        assertThat(other.next()).isEqualTo(JsonToken.STRING);
+        assertThatThrownBy(other::utf8).hasMessageContaining("a string is not UTF-8");
+    }
+
+    @Test
+    void string_isCheckedWithoutACopy() {
+        JsonTokenizer json = JsonTokenizer.of(WireLimits.DEFAULT);
+        feed(json, "\"" + "\u00e4".repeat(1_000_000) + "\"");
+        json.next();
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long before = threads.getCurrentThreadAllocatedBytes();
+        json.utf8();
+        assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(100_000);
     }
 
     @Test

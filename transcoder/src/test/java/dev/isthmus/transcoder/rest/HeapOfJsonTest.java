@@ -3,12 +3,17 @@ package dev.isthmus.transcoder.rest;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.management.ThreadMXBean;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.WireLimits;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import java.lang.management.ManagementFactory;
 import java.util.function.IntFunction;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -97,5 +102,32 @@ class HeapOfJsonTest {
         Taken taken = Taken.by(body);
         long heap = taken.heap() - collectedHeap();
         assertThat(heap).isLessThan(taken.counted() + taken.counted() / 4 + 64 * 1024);
+    }
+
+    private static long allocated(String datatype) {
+        ByteBuf body = Unpooled.copiedBuffer(
+                "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"" + datatype + "\",\"shape\":[1],\"data\":[\""
+                        + "x".repeat(1 << 20) + "\"]}]}",
+                US_ASCII);
+        RestRequestReader reader =
+                new RestRequestReader(PLAIN, new ModelRef("m", ""), body.readableBytes(), false, WireLimits.DEFAULT);
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long before = threads.getCurrentThreadAllocatedBytes();
+        try {
+            reader.feed(body);
+        } catch (OipException refused) {
+            assertThat(refused).hasMessageContaining("got a string");
+        }
+        long allocated = threads.getCurrentThreadAllocatedBytes() - before;
+        reader.release();
+        return allocated;
+    }
+
+    /** Of a long string that is no number, nothing is made but what every string takes. */
+    @Test
+    void stringAmongNumbers_isNotDecoded() {
+        allocated("BYTES");
+        allocated("FP32");
+        assertThat(allocated("FP32")).isLessThan(allocated("BYTES") + (1 << 19));
     }
 }

@@ -112,11 +112,8 @@ public enum Dialect {
      * Server always does, KServe since 0.14.
      */
     public boolean unannouncedBinary(String version) {
-        String[] parts = version.split("\\.", -1);
-        if (this != KSERVE || parts.length < 2 || !(parts[0] + parts[1]).matches("[0-9]{1,8}")) {
-            return this == OVMS;
-        }
-        return Integer.parseInt(parts[0]) > 0 || Integer.parseInt(parts[1]) >= 14;
+        String since14 = "(0\\.(1[4-9]|[2-9]\\d|\\d{3,})|[1-9]\\d*\\.\\d+)(\\..*)?";
+        return this == OVMS || (this == KSERVE && version.matches(since14));
     }
 
     /**

@@ -164,6 +164,10 @@ final class ArrayNesting implements ArrayListener {
             throw check.failure(
                     tensor, "shape " + shape + " needs " + expected + " elements, got " + count + " in data");
         }
+        if (deepest == 1 && extents[1] != count) {
+            // Some of its items are empty arrays, which are no elements.
+            throw ragged();
+        }
         if (deepest <= 1 || count == 0) {
             return;
         }

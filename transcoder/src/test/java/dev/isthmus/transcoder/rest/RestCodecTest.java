@@ -460,6 +460,9 @@ class RestCodecTest {
             FP32   | [2,2] | [1,[2,3,4]]              | nested arrays of different sizes
             FP32   | [4]   | [[1,2],[3,4]]            | shape [4] is expected of the nested arrays in data, got [2,2]
             FP32   | [2,3] | [[1,2],[3,4],[5,6]]      | shape [2,3] is expected of the nested arrays in data, got [3,2]
+            BYTES  | [1]   | ["a",[]]                 | nested arrays of different sizes
+            BYTES  | [1]   | [[],[97]]                | nested arrays of different sizes
+            BYTES  | [1]   | [[97],[]]                | nested arrays of different sizes
             FP32   | [-1]  | [1]                      | shape [-1] has a negative dimension
             FP32   | [1.0] | [1]                      | integers are expected, got 1.0
             FP32   | ["1"] | [1]                      | integers are expected, got a string

@@ -32,6 +32,8 @@ public record TensorCheck(ErrorCode code, String kind) {
     public static final TensorCheck OUTPUT = new TensorCheck(ErrorCode.BAD_UPSTREAM_ANSWER, "output");
 
     private static final int LENGTH_PREFIX = 4;
+    /** The maximum characters of a text in a message. */
+    private static final int SHOWN = 64;
 
     public OipException failure(String tensor, String message) {
         return new OipException(code, where(tensor) + message);
@@ -57,7 +59,12 @@ public record TensorCheck(ErrorCode code, String kind) {
     /** The datatype with this name; fails if there is none. */
     public DataType dataType(String tensor, String name) {
         return DataType.byName(name)
-                .orElseThrow(() -> failure(tensor, "datatype '" + name + "' is not defined by the protocol"));
+                .orElseThrow(() -> failure(tensor, "datatype " + shown(name) + " is not defined by the protocol"));
+    }
+
+    /** A text of any length in quotes, truncated if it is long: messages are sent in a header over gRPC. */
+    public static String shown(String text) {
+        return "'" + (text.length() > SHOWN ? text.substring(0, SHOWN) + "\u2026" : text) + "'";
     }
 
     /** The number of elements of this shape; fails for invalid shapes. */

@@ -320,8 +320,8 @@ final class MessageParser {
             }
         }
         entries.requireValues(own);
-        outputCheck().requireMemory(name, own, limits);
         outputCheck().requireName(name, limits);
+        outputCheck().requireMemory(name, own, limits);
         drop(own, "binary_data");
         outputs.add(new RequestedOutput(name, own));
     }

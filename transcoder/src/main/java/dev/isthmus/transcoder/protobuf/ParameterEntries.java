@@ -76,7 +76,8 @@ final class ParameterEntries {
                 default ->
                     throw new OipException(
                             check.code(),
-                            "parameter '" + key + "': its entry has a field that is neither key nor value");
+                            "parameter " + TensorCheck.shown(key)
+                                    + ": its entry has a field that is neither key nor value");
             }
         }
         check.requireName(key, limits);

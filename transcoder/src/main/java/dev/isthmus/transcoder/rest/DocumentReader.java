@@ -272,7 +272,7 @@ final class DocumentReader extends ObjectReader {
         }
 
         private static String shown(Parameter value) {
-            return value instanceof Parameter.Text text ? "'" + text.value() + "'" : value.text();
+            return value instanceof Parameter.Text text ? TensorCheck.shown(text.value()) : value.text();
         }
     }
 

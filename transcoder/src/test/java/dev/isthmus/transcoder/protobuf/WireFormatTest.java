@@ -18,6 +18,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -241,6 +242,40 @@ class WireFormatTest {
                 .isInstanceOfSatisfying(
                         OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE))
                 .hasMessage("input 'x': at most 4 bytes are accepted");
+    }
+
+    /** The message of an error is sent in a header. */
+    @Test
+    void text_long_isCutInMessages() {
+        String text = "z".repeat(16_000);
+        ByteString key =
+                ModelInferRequest.newBuilder().setModelName(text).build().toByteString();
+        ByteString entry = key.concat(ByteString.copyFrom(hex("18 01")));
+        ModelInferRequest.InferRequestedOutputTensor output = ModelInferRequest.InferRequestedOutputTensor.newBuilder()
+                .setName(text)
+                .putParameters(
+                        "shared_memory_region",
+                        InferParameter.newBuilder().setStringParam("r").build())
+                .build();
+        List<ByteString> fields = List.of(
+                ModelInferRequest.newBuilder()
+                        .addRawInputContents(entry)
+                        .build()
+                        .toByteString(),
+                ModelInferRequest.newBuilder().addOutputs(output).build().toByteString(),
+                ModelInferRequest.newBuilder()
+                        .addInputs(REQUEST.getInputs(0).toBuilder().setDatatype(text))
+                        .build()
+                        .toByteString());
+        for (ByteString field : fields) {
+            byte[] message = REQUEST.toByteString().concat(field).toByteArray();
+            int at = REQUEST.getSerializedSize();
+            // Bytes of raw contents become an entry of the parameters.
+            message[at] = message[at] == 0x3a ? 0x22 : message[at];
+            assertThatThrownBy(() -> ProtobufReader.request(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT))
+                    .isInstanceOfSatisfying(
+                            OipException.class, e -> assertThat(e.message()).hasSizeLessThan(200));
+        }
     }
 
     private static Map<String, Parameter> parameters(String entries) {

@@ -533,6 +533,19 @@ class RestCodecTest {
         assertThat(failure(body.getBytes(UTF_8), RestBody.ALL_JSON)).contains(message);
     }
 
+    /** The message of an error is sent in a header over gRPC. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"%s\"}]}",
+                "{\"inputs\":[],\"parameters\":{\"sequence_start\":\"%s\"}}",
+                "{\"inputs\":[],\"parameters\":{\"priority\":\"%s\"}}"
+            })
+    void request_invalid_isRefusedWithAShortText(String body) {
+        byte[] bytes = body.formatted("z".repeat(100_000)).getBytes(UTF_8);
+        assertThat(failure(bytes, RestBody.ALL_JSON)).contains("zzz\u2026").hasSizeLessThan(200);
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -166,8 +166,9 @@ public final class ConnectionMemory {
 
         /** The connection is closed. Idempotent. */
         public void release() {
-            spare();
+            // In this order: what holds nothing can no longer be chosen.
             set(0, false, since);
+            spare();
         }
 
         /** The connection was chosen to be ended and is not. */

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.message.WireLimits;
@@ -31,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RestPartsTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final Transcoder TRANSCODER = new Transcoder(WireLimits.DEFAULT);
-    private static final ServerFeatures GRPC = ServerFeatures.of(Wire.PROTOBUF);
+    private static final ServerFeatures GRPC = new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, true, false);
     private static final ModelRef MODEL = new ModelRef("m", "2");
 
     /** A body that begins with JSON. */

@@ -29,9 +29,4 @@ public record ServerFeatures(Wire wire, Dialect dialect, boolean binaryTensorDat
             case DECODED -> true;
         };
     }
-
-    /** A server that follows the protocol documents, with binary data. */
-    public static ServerFeatures of(Wire wire) {
-        return new ServerFeatures(wire, Dialect.GENERIC, true, false);
-    }
 }

@@ -194,11 +194,6 @@ public final class ProtobufReader {
         }
     }
 
-    /** As {@link #check(ByteBuf, WireLimits, Consumer)}, without showing the outline. */
-    public static Contested check(ByteBuf message, WireLimits limits) {
-        return check(message, limits, null);
-    }
-
     /**
      * Validates a ModelInferRequest that is passed through, so that servers receive only valid messages.
      *

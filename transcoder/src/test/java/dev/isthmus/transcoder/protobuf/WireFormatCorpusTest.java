@@ -93,7 +93,7 @@ class WireFormatCorpusTest {
 
     private static Optional<InferRequestBytes> read(byte[] message) {
         try {
-            ProtobufReader.check(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT);
+            ProtobufReader.check(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT, null);
         } catch (OipException e) {
             return Optional.empty();
         }
@@ -112,7 +112,7 @@ class WireFormatCorpusTest {
 
     private static boolean stricter(byte[] message) {
         try {
-            ProtobufReader.check(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT);
+            ProtobufReader.check(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT, null);
             return false;
         } catch (OipException e) {
             return Arrays.stream(STRICTER).anyMatch(e.message()::contains);

@@ -53,13 +53,13 @@ class WireFormatTest {
 
     private static InferRequest read(byte[] message) {
         ProtobufReader.outline(Unpooled.wrappedBuffer(message));
-        ProtobufReader.check(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT);
+        ProtobufReader.check(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT, null);
         return ProtobufReader.request(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT);
     }
 
     private static void assertRefused(byte[] message, String text) {
         ByteBuf buffer = Unpooled.wrappedBuffer(message);
-        assertThatThrownBy(() -> ProtobufReader.check(buffer, WireLimits.DEFAULT))
+        assertThatThrownBy(() -> ProtobufReader.check(buffer, WireLimits.DEFAULT, null))
                 .isInstanceOfSatisfying(
                         OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT))
                 .hasMessageContaining(text);
@@ -229,7 +229,7 @@ class WireFormatTest {
                     .concat(ByteString.copyFrom(hex("3a 08 01 00 00 00 02 00 00 00")))
                     .toByteArray();
             assertThat(contents(message)).isEqualTo("0100000002000000");
-            assertThat(ProtobufReader.check(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT))
+            assertThat(ProtobufReader.check(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT, null))
                     .isEqualTo(new ProtobufReader.Contested(false, true, false, false, ""));
         }
         assertRefused(input("INT32", "2a 00"), "needs 8 bytes, got 0");
@@ -323,7 +323,7 @@ class WireFormatTest {
     void parameter_wideInAnyEntry_isSaid() {
         InferParameter wide = InferParameter.newBuilder().setDoubleParam(0.5).build();
         byte[] message = REQUEST.toBuilder().putParameters("p", wide).build().toByteArray();
-        assertThat(ProtobufReader.check(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT)
+        assertThat(ProtobufReader.check(Unpooled.wrappedBuffer(message), WireLimits.DEFAULT, null)
                         .wideParameters())
                 .isTrue();
     }

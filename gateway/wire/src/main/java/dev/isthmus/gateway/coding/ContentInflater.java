@@ -72,18 +72,6 @@ public final class ContentInflater {
     }
 
     /**
-     * Decodes all pending parts and the next one.
-     *
-     * @param part taken
-     * @param out receives and owns decoded buffers; it may release this decoder
-     * @throws OipException for malformed or too large content; then only {@link #release()} may be called
-     */
-    public void add(ByteBuf part, Consumer<ByteBuf> out) {
-        add(part);
-        decode(() -> true, out);
-    }
-
-    /**
      * Adds the next part, for {@link #decode}.
      *
      * @param part taken

@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -41,16 +42,21 @@ class ContentCodingTest {
         try {
             int from = 0;
             for (int split : splits) {
-                decoder.add(Unpooled.copiedBuffer(compressed, from, split - from), part -> append(out, part));
+                add(decoder, Unpooled.copiedBuffer(compressed, from, split - from), part -> append(out, part));
                 from = split;
             }
-            decoder.add(Unpooled.copiedBuffer(compressed, from, compressed.length - from), part -> append(out, part));
+            add(decoder, Unpooled.copiedBuffer(compressed, from, compressed.length - from), part -> append(out, part));
             decoder.finish();
             return out.toByteArray();
         } finally {
             decoder.release();
             decoder.release();
         }
+    }
+
+    private static void add(ContentInflater decoder, ByteBuf part, Consumer<ByteBuf> out) {
+        decoder.add(part);
+        decoder.decode(() -> true, out);
     }
 
     private static void append(ByteArrayOutputStream out, ByteBuf part) {
@@ -97,7 +103,7 @@ class ContentCodingTest {
             ContentInflater decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, limits(1000));
             OipException failure = catchThrowableOfType(
                     OipException.class,
-                    () -> decoder.add(Unpooled.wrappedBuffer(bomb), part -> {
+                    () -> add(decoder, Unpooled.wrappedBuffer(bomb), part -> {
                         seen.addAndGet(part.readableBytes());
                         part.release();
                     }));
@@ -131,7 +137,7 @@ class ContentCodingTest {
     private static void inflate(Compressed form, byte[] compressed, InflationLimits limits, AtomicLong seen) {
         ContentInflater decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, limits);
         try {
-            decoder.add(Unpooled.wrappedBuffer(compressed), part -> {
+            add(decoder, Unpooled.wrappedBuffer(compressed), part -> {
                 seen.addAndGet(part.readableBytes());
                 part.release();
             });
@@ -201,7 +207,7 @@ class ContentCodingTest {
         byte[] compressed = Compressed.GZIP.of(new byte[300_000]);
         ContentInflater decoder = ContentCoding.GZIP.decoder(ByteBufAllocator.DEFAULT, limits(LIMIT));
         AtomicLong parts = new AtomicLong();
-        decoder.add(Unpooled.wrappedBuffer(compressed), part -> {
+        add(decoder, Unpooled.wrappedBuffer(compressed), part -> {
             part.release();
             decoder.release();
             parts.incrementAndGet();

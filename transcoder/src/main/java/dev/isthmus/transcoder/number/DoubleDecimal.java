@@ -19,8 +19,6 @@ final class DoubleDecimal {
     /** 10^n, for n from MIN_POWER, scaled to 126 bits and rounded up: the upper 63 bits, then the lower. */
     private static final long[] POWERS = new long[2 * (MAX_POWER - MIN_POWER + 1)];
 
-    private static final long[] TENS = new long[18];
-
     /** As {@link FloatDecimal}: distances with 64 more bits after the point, and n. */
     private static final long[] DISTANCES = new long[2 * INFINITE];
 
@@ -39,10 +37,6 @@ final class DoubleDecimal {
             BigInteger scaled = ShortestDecimal.power(n, 126);
             POWERS[2 * (n - MIN_POWER)] = scaled.shiftRight(63).longValueExact();
             POWERS[2 * (n - MIN_POWER) + 1] = scaled.longValue() & LOW_63;
-        }
-        TENS[0] = 1;
-        for (int i = 1; i < TENS.length; i++) {
-            TENS[i] = 10 * TENS[i - 1];
         }
         for (int biased = 1; biased < INFINITE; biased++) {
             int power = biased - 1 + MIN_EXPONENT;
@@ -90,7 +84,7 @@ final class DoubleDecimal {
             return;
         }
         // It has sixteen or seventeen digits.
-        long more17 = (TENS[16] - 1 - number) >>> 63;
+        long more17 = (ShortestDecimal.TENS[16] - 1 - number) >>> 63;
         put(sign | number * (10 - 9 * more17), 16 + (int) more17 + EXPONENTS[biased], to, at);
     }
 
@@ -111,8 +105,8 @@ final class DoubleDecimal {
         long max = scaled((middle + 2) << scale, ten) - odd;
         long number = ShortestDecimal.within(value, min, max);
         int near = ((64 - Long.numberOfLeadingZeros(number)) * 1233) >>> 12;
-        int length = near + (number >= TENS[near] ? 1 : 0);
-        put(sign | number * TENS[17 - length], length + exponent, to, at);
+        int length = near + (number >= ShortestDecimal.TENS[near] ? 1 : 0);
+        put(sign | number * ShortestDecimal.TENS[17 - length], length + exponent, to, at);
     }
 
     /** number x 10^n / 2^127, truncated; the last bit is set if the result is inexact. */

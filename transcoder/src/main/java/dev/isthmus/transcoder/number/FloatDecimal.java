@@ -14,10 +14,6 @@ final class FloatDecimal {
     /** 10^n, for n from MIN_POWER, scaled to 63 bits and rounded up. */
     private static final long[] POWERS = new long[MAX_POWER - MIN_POWER + 1];
 
-    private static final long[] TENS = {
-        1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000
-    };
-
     private static final int BIAS = 150;
     private static final int INFINITE = 255;
 
@@ -99,7 +95,7 @@ final class FloatDecimal {
         long max = scaled(middle + 2, ten, scale) - odd;
         int number = (int) ShortestDecimal.within(value, min, max);
         int length = length(number);
-        return DecimalText.nine(number * TENS[9 - length], length + exponent);
+        return DecimalText.nine(number * ShortestDecimal.TENS[9 - length], length + exponent);
     }
 
     /** number x ten x 2^(scale - 95), truncated; the last bit is set if any of the 31 bits after it is. */
@@ -111,6 +107,6 @@ final class FloatDecimal {
     /** The number of digits, 1 to 9. */
     private static int length(int number) {
         int near = ((32 - Integer.numberOfLeadingZeros(number)) * 1233) >>> 12;
-        return near + (int) ((TENS[near] - 1 - number) >>> 63);
+        return near + (int) ((ShortestDecimal.TENS[near] - 1 - number) >>> 63);
     }
 }

@@ -194,17 +194,7 @@ public final class NumberRun {
      * Accesses at most 80 bytes; those after the number may have any value.
      */
     private static final class PlainNumber {
-        private static final int NOT_PLAIN = -1;
         private static final int MAX_ZEROS = 16;
-        private static final long[] TENS = new long[17];
-
-        static {
-            TENS[0] = 1;
-            for (int i = 1; i < TENS.length; i++) {
-                TENS[i] = 10 * TENS[i - 1];
-            }
-        }
-
         private long significand;
         private int exponent;
 
@@ -259,7 +249,7 @@ public final class NumberRun {
             }
             long second = EightDigits.read(window, start + 8);
             int further = EightDigits.count(second);
-            significand = EightDigits.value(eight) * TENS[further] + EightDigits.value(second, further);
+            significand = EightDigits.value(eight) * ShortestDecimal.TENS[further] + EightDigits.value(second, further);
             return further < 8 ? start + 8 + further : more(window, start + 16, DecimalConversion.MAX_DIGITS - 16);
         }
 
@@ -268,7 +258,7 @@ public final class NumberRun {
             long first = EightDigits.read(window, start);
             int digits = EightDigits.count(first);
             if (digits < 8) {
-                significand = significand * TENS[digits] + EightDigits.value(first, digits);
+                significand = significand * ShortestDecimal.TENS[digits] + EightDigits.value(first, digits);
                 return digits > 0 && before + digits <= DecimalConversion.MAX_DIGITS ? start + digits : NOT_PLAIN;
             }
             // Both at once, whatever the length of the second: a branch per length would be mispredicted too often.
@@ -277,8 +267,9 @@ public final class NumberRun {
             if (before + 8 + further > DecimalConversion.MAX_DIGITS) {
                 return withoutZeros(window, start, before);
             }
-            significand = (significand * TENS[8] + EightDigits.value(first)) * TENS[further]
-                    + EightDigits.value(second, further);
+            significand =
+                    (significand * ShortestDecimal.TENS[8] + EightDigits.value(first)) * ShortestDecimal.TENS[further]
+                            + EightDigits.value(second, further);
             if (further < 8) {
                 return start + 8 + further;
             }
@@ -311,7 +302,7 @@ public final class NumberRun {
                 if (left < 0) {
                     return NOT_PLAIN;
                 }
-                significand = significand * TENS[digits] + EightDigits.value(eight, digits);
+                significand = significand * ShortestDecimal.TENS[digits] + EightDigits.value(eight, digits);
                 at += digits;
             } while (digits == 8);
             return at;

@@ -18,6 +18,16 @@ final class ShortestDecimal {
     private static final long HALF = ONE >>> 1;
     private static final long TEN = 10 * ONE;
 
+    /** 10^n, for n from 0 to 17. */
+    static final long[] TENS = new long[18];
+
+    static {
+        TENS[0] = 1;
+        for (int i = 1; i < TENS.length; i++) {
+            TENS[i] = 10 * TENS[i - 1];
+        }
+    }
+
     private ShortestDecimal() {}
 
     /** floor(n log2 10) */

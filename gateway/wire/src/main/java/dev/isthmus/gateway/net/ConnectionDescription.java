@@ -1,11 +1,6 @@
 package dev.isthmus.gateway.net;
 
-import io.netty.channel.Channel;
-import io.netty.channel.ChannelOutboundBuffer;
-import io.netty.handler.ssl.SslHandler;
-import java.net.SocketAddress;
 import java.time.Duration;
-import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,35 +34,4 @@ public record ConnectionDescription(
 
     public record ConnectionUse(
             String protocol, int streams, @Nullable Duration idle) {}
-
-    /** Describes a channel; to be called on its event loop. */
-    static ConnectionDescription of(
-            Channel channel,
-            ConnectionSide side,
-            String owner,
-            @Nullable SocketAddress peer,
-            Duration age,
-            ConnectionUse use) {
-        ChannelOutboundBuffer out = channel.unsafe().outboundBuffer();
-        return new ConnectionDescription(
-                side,
-                owner,
-                String.valueOf(peer),
-                String.valueOf(channel.localAddress()),
-                use.protocol(),
-                tls(channel),
-                age,
-                use.idle(),
-                use.streams(),
-                out == null ? 0 : out.totalPendingWriteBytes());
-    }
-
-    private static @Nullable String tls(Channel channel) {
-        SslHandler handler = channel.pipeline().get(SslHandler.class);
-        if (handler == null) {
-            return null;
-        }
-        SSLSession session = handler.engine().getSession();
-        return session.getProtocol() + " " + session.getCipherSuite();
-    }
 }

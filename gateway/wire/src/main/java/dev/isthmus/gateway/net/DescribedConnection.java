@@ -3,9 +3,12 @@ package dev.isthmus.gateway.net;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionSide;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.handler.ssl.SslHandler;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.function.Supplier;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,12 +28,28 @@ public record DescribedConnection(
 
     /** What it does now. Called on its event loop. */
     ConnectionDescription describe() {
-        return ConnectionDescription.of(
-                channel,
+        ChannelOutboundBuffer out = channel.unsafe().outboundBuffer();
+        String local = String.valueOf(channel.localAddress());
+        ConnectionUse now = use.get();
+        return new ConnectionDescription(
                 side,
-                owner.isEmpty() ? String.valueOf(channel.localAddress()) : owner,
-                peer.get(),
+                owner.isEmpty() ? local : owner,
+                String.valueOf(peer.get()),
+                local,
+                now.protocol(),
+                tls(),
                 Duration.ofNanos(System.nanoTime() - opened),
-                use.get());
+                now.idle(),
+                now.streams(),
+                out == null ? 0 : out.totalPendingWriteBytes());
+    }
+
+    private @Nullable String tls() {
+        SslHandler handler = channel.pipeline().get(SslHandler.class);
+        if (handler == null) {
+            return null;
+        }
+        SSLSession session = handler.engine().getSession();
+        return session.getProtocol() + " " + session.getCipherSuite();
     }
 }

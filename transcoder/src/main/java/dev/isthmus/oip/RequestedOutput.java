@@ -3,7 +3,6 @@ package dev.isthmus.oip;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /** An output that a request names. */
 public record RequestedOutput(String name, Map<String, Parameter> parameters) {
@@ -28,17 +27,12 @@ public record RequestedOutput(String name, Map<String, Parameter> parameters) {
     public static Map<String, Map<String, Parameter>> shared(List<RequestedOutput> outputs) {
         Map<String, Map<String, Parameter>> shared = null;
         for (RequestedOutput output : outputs) {
-            if (output.shared()) {
+            Parameter region = output.parameters().get(Tensor.SHARED_MEMORY_REGION);
+            if (region != null) {
                 shared = shared == null ? new HashMap<>() : shared;
-                shared.put(output.name(), region(output.parameters()));
+                shared.put(output.name(), Map.of(Tensor.SHARED_MEMORY_REGION, region));
             }
         }
         return shared == null ? Map.of() : shared;
-    }
-
-    private static Map<String, Parameter> region(Map<String, Parameter> place) {
-        Map<String, Parameter> region = new HashMap<>(place);
-        region.keySet().retainAll(Set.of(Tensor.SHARED_MEMORY_REGION));
-        return region;
     }
 }

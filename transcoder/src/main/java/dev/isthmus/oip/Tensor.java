@@ -2,6 +2,7 @@ package dev.isthmus.oip;
 
 import io.netty.buffer.ByteBuf;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -34,6 +35,11 @@ public record Tensor(String name, DataType dataType, Shape shape, Map<String, Pa
         Map<String, Parameter> named = new LinkedHashMap<>(parameters);
         named.keySet().removeIf(name -> name.startsWith("shared_memory_"));
         return named;
+    }
+
+    /** The size of the elements of all these, in bytes. */
+    public static long bytes(List<Tensor> tensors) {
+        return tensors.stream().mapToLong(tensor -> tensor.data.readableBytes()).sum();
     }
 
     public void release() {

@@ -7,7 +7,6 @@ import dev.isthmus.transcoder.buffer.MessageSplice;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
-import java.util.List;
 import java.util.Set;
 
 /** An inference request or response, encoded or decoded. Owns its buffers. */
@@ -22,14 +21,6 @@ public sealed interface InferMessage {
 
     /** A copy that shares the buffers' memory, with its own indices and references; must be released separately. */
     InferMessage retained();
-
-    private static long bytes(List<Tensor> tensors) {
-        long bytes = 0;
-        for (Tensor tensor : tensors) {
-            bytes += tensor.data().readableBytes();
-        }
-        return bytes;
-    }
 
     record RestMessage(RestBody body) implements InferMessage {
         @Override
@@ -99,7 +90,7 @@ public sealed interface InferMessage {
 
         @Override
         public long bytes() {
-            return InferMessage.bytes(request.inputs());
+            return Tensor.bytes(request.inputs());
         }
 
         @Override
@@ -122,7 +113,7 @@ public sealed interface InferMessage {
 
         @Override
         public long bytes() {
-            return InferMessage.bytes(response.outputs());
+            return Tensor.bytes(response.outputs());
         }
 
         @Override

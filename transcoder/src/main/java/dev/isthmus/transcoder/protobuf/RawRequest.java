@@ -1,7 +1,6 @@
 package dev.isthmus.transcoder.protobuf;
 
 import dev.isthmus.oip.DataType;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.oip.Shape;
@@ -134,7 +133,7 @@ public final class RawRequest {
     /** Adds a byte of a field's tag or length. */
     private void add(byte b) {
         if (shift > MAX_SHIFT) {
-            throw invalid("malformed protobuf message: a varint has more than ten bytes");
+            throw OipException.invalid("malformed protobuf message: a varint has more than ten bytes");
         }
         number |= (long) (b & 0x7f) << shift;
         shift += 7;
@@ -153,8 +152,8 @@ public final class RawRequest {
 
     private void requireNext(long tag) {
         if (tag != TAG || index == contents.size()) {
-            throw invalid("raw contents: one entry for each of the " + contents.size() + " inputs is expected, got "
-                    + (tag == TAG ? "more" : Integer.toString(index)));
+            throw OipException.invalid("raw contents: one entry for each of the " + contents.size()
+                    + " inputs is expected, got " + (tag == TAG ? "more" : Integer.toString(index)));
         }
     }
 
@@ -168,9 +167,5 @@ public final class RawRequest {
     /** Whether all raw contents have been received. */
     public boolean complete() {
         return left == 0 && index == contents.size() && !tagged && shift == 0;
-    }
-
-    private static OipException invalid(String message) {
-        return new OipException(ErrorCode.INVALID_ARGUMENT, message);
     }
 }

@@ -15,7 +15,6 @@ import org.jspecify.annotations.Nullable;
  * numbers.
  */
 final class ElementCounter extends TensorData {
-    private final boolean bytes;
     private final ReaderState state;
     /** Whether numbers are expected and no array has been opened yet. */
     private boolean skims;
@@ -25,8 +24,7 @@ final class ElementCounter extends TensorData {
     ElementCounter(ReaderState state, TensorCheck check, String tensor, DataType type, int outerDepth) {
         super(state, check, tensor, type, outerDepth);
         this.state = state;
-        this.bytes = type == DataType.BYTES;
-        this.skims = !bytes && type != DataType.BOOL;
+        this.skims = type != DataType.BYTES && type != DataType.BOOL;
     }
 
     /** Whether a request's elements of this type may be skimmed: not integers, which servers silently convert. */
@@ -73,7 +71,7 @@ final class ElementCounter extends TensorData {
                         numbers = state.scratch().numbers.begin(state.limits, outerDepth);
                         return read(json);
                     }
-                    nesting.open(level, bytes);
+                    nesting.open(level, type == DataType.BYTES);
                 }
                 case END_ARRAY -> {
                     nesting.close(level + 1);
@@ -88,7 +86,7 @@ final class ElementCounter extends TensorData {
                         json.utf8();
                     }
                     if (level > 0 || token != JsonToken.NULL) {
-                        nesting.element(level, token == JsonToken.NUMBER && bytes && level > 1);
+                        nesting.element(level, type == DataType.BYTES && token == JsonToken.NUMBER && level > 1);
                     }
                     if (level == 0) {
                         return true;

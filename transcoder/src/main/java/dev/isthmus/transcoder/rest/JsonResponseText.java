@@ -62,11 +62,7 @@ public final class JsonResponseText {
 
     /** The size of the tensors, in bytes. */
     public long bytes() {
-        long bytes = 0;
-        for (Tensor tensor : response.outputs()) {
-            bytes += tensor.data().readableBytes();
-        }
-        return bytes;
+        return Tensor.bytes(response.outputs());
     }
 
     /** The next part of the JSON, owned by the caller; null after the last. */

@@ -115,19 +115,17 @@ final class TensorText {
     private static void nonFinite(Tensor tensor, double value, NonFinite policy, ByteBuf out) {
         // NaN, Infinity or -Infinity.
         String word = Double.toString(value);
-        switch (policy) {
-            case TOKEN -> ascii(out, word);
-            case NULL -> ascii(out, "null");
-            case STRING -> ascii(out, '"' + word + '"');
-            default ->
-                throw new OipException(
-                        ErrorCode.INTERNAL,
-                        "output '" + tensor.name()
-                                + "' has NaN or infinite values, which JSON cannot hold; ask for it as binary data");
-        }
-    }
-
-    private static void ascii(ByteBuf out, String text) {
-        ByteBufUtil.writeAscii(out, text);
+        ByteBufUtil.writeAscii(
+                out,
+                switch (policy) {
+                    case TOKEN -> word;
+                    case NULL -> "null";
+                    case STRING -> '"' + word + '"';
+                    case ERROR ->
+                        throw new OipException(
+                                ErrorCode.INTERNAL,
+                                "output '" + tensor.name()
+                                        + "' has NaN or infinite values, which JSON cannot hold; ask for it as binary data");
+                });
     }
 }

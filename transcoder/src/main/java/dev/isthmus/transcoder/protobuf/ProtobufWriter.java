@@ -185,14 +185,8 @@ public final class ProtobufWriter {
     }
 
     private static Parameter narrowed(Parameter parameter) {
-        return switch (parameter) {
-            case Parameter.Float64 float64 -> new Parameter.Text(Double.toString(float64.value()));
-            case Parameter.Uint64 uint64 -> new Parameter.Text(Long.toUnsignedString(uint64.value()));
-            case Parameter.Bool bool -> bool;
-            case Parameter.Int64 int64 -> int64;
-            case Parameter.Text text -> text;
-            case Parameter.Json json -> json;
-        };
+        boolean wide = parameter instanceof Parameter.Float64 || parameter instanceof Parameter.Uint64;
+        return wide ? new Parameter.Text(parameter.text()) : parameter;
     }
 
     private static void value(ByteBuf out, Parameter parameter) {

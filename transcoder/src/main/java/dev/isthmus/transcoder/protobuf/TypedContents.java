@@ -23,6 +23,7 @@ final class TypedContents {
     private static final int FP32 = 6;
     private static final int FP64 = 7;
     private static final int BYTES = 8;
+    private static final String[] NAMES = "bool int int64 uint uint64 fp32 fp64 bytes".split(" ", -1);
 
     private final TensorCheck check;
     private final String name;
@@ -209,17 +210,7 @@ final class TypedContents {
     }
 
     private static String name(int field) {
-        return switch (field) {
-            case BOOL -> "bool_contents";
-            case INT -> "int_contents";
-            case INT64 -> "int64_contents";
-            case UINT -> "uint_contents";
-            case UINT64 -> "uint64_contents";
-            case FP32 -> "fp32_contents";
-            case FP64 -> "fp64_contents";
-            case BYTES -> "bytes_contents";
-            default -> "unknown field " + field;
-        };
+        return NAMES[field - 1] + "_contents";
     }
 
     /** Whether the datatype has a field; FP16 and BF16 have none. */

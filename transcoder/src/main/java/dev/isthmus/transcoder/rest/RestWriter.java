@@ -245,19 +245,12 @@ public final class RestWriter {
 
         private static void parameter(JsonWriter json, String name, Parameter value) {
             json.key(name);
-            switch (Parameter.unsigned(name, value)) {
-                case Parameter.Bool bool -> json.raw(Boolean.toString(bool.value()));
-                case Parameter.Int64 int64 -> json.raw(Long.toString(int64.value()));
-                case Parameter.Uint64 uint64 -> json.raw(Long.toUnsignedString(uint64.value()));
-                case Parameter.Float64 float64 -> {
-                    String digits = Double.toString(float64.value());
-                    // JSON has no numbers for NaN and the infinities.
-                    if (Double.isFinite(float64.value())) {
-                        json.raw(digits);
-                    } else {
-                        json.text(digits);
-                    }
-                }
+            Parameter given = Parameter.unsigned(name, value);
+            switch (given) {
+                // JSON has no numbers for NaN and the infinities.
+                case Parameter.Float64 number when !Double.isFinite(number.value()) -> json.text(given.text());
+                case Parameter.Bool _, Parameter.Int64 _, Parameter.Uint64 _, Parameter.Float64 _ ->
+                    json.raw(given.text());
                 case Parameter.Text text -> json.text(text.value());
                 case Parameter.Json any -> {
                     json.item();

@@ -37,8 +37,7 @@ public final class FailureReason {
             case UnknownHostException host -> "the host cannot be resolved: " + host.getMessage();
             case UnresolvedAddressException host -> "the host cannot be resolved";
             case HttpConnectTimeoutException late -> "no connection in time";
-            case HttpTimeoutException late -> "no response in time";
-            case TimeoutException late -> "no response in time";
+            case HttpTimeoutException _, TimeoutException _ -> "no response in time";
             case NoRouteToHostException unreachable -> "no route to the host";
             case ConnectException refused -> said(refused, cause, "connection refused");
             case ClosedChannelException closed -> "the connection was closed";

@@ -306,4 +306,28 @@ class AdminServerTest {
             return new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
         }
     }
+
+    /** A connection whose request is handled has no timeout: without a response it would stay open for ever. */
+    @Test
+    void route_thatEndsWithAnError_isAnswered() throws Exception {
+        gateway.adminRoutes()
+                .route("GET", "/open", RouteAccess.OPEN, request -> {
+                    throw new StackOverflowError();
+                })
+                .change("POST", "/changed", RouteAccess.ADMIN, "change", request -> {
+                    throw new AssertionError("a fault with secrets");
+                });
+        Duration limit = Duration.ofSeconds(20);
+        expectError(send(HttpRequest.newBuilder(uri("/open")).timeout(limit)), 500, "internal error");
+        HttpRequest.Builder change = HttpRequest.newBuilder(uri("/changed"))
+                .POST(BodyPublishers.noBody())
+                .header("Authorization", "Bearer " + TOKEN)
+                .timeout(limit);
+        expectError(send(change), 500, "internal error");
+        JsonNode last = json(send(HttpRequest.newBuilder(uri("/audit")).header("Authorization", "Bearer " + TOKEN)))
+                .path("entries")
+                .path(0);
+        assertThat(last.path("action").asText()).isEqualTo("change");
+        assertThat(last.path("failure").asText()).isEqualTo("internal error");
+    }
 }

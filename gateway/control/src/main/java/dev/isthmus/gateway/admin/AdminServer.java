@@ -327,7 +327,7 @@ public final class AdminServer implements AutoCloseable {
                 return run(route, request, sessions.require(request, changes));
             } catch (OipException refused) {
                 return AdminResponse.error(refused.code().httpStatus(), refused.message());
-            } catch (RuntimeException fault) {
+            } catch (RuntimeException | Error fault) {
                 RepeatingLogEvent.fault(LOG, fault)
                         .log("internal error in a request to the admin address; please report it");
                 return AdminResponse.error(500, "internal error");
@@ -343,7 +343,7 @@ public final class AdminServer implements AutoCloseable {
             } catch (OipException refused) {
                 refused(route, request, operator, refused.message());
                 throw refused;
-            } catch (RuntimeException fault) {
+            } catch (RuntimeException | Error fault) {
                 refused(route, request, operator, "internal error");
                 throw fault;
             }

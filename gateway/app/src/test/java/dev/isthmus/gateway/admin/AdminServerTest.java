@@ -330,4 +330,29 @@ class AdminServerTest {
         assertThat(last.path("action").asText()).isEqualTo("change");
         assertThat(last.path("failure").asText()).isEqualTo("internal error");
     }
+
+    @Test
+    void head_hasNoBody_andTheNextResponseIsThatOfTheNextRequest() throws Exception {
+        try (Socket socket =
+                new Socket(InetAddress.getLoopbackAddress(), address().getPort())) {
+            socket.setSoTimeout(20_000);
+            String host = " HTTP/1.1\r\nHost: localhost\r\n";
+            socket.getOutputStream().write(("HEAD /live" + host + "\r\n").getBytes(StandardCharsets.ISO_8859_1));
+            String head = head(socket);
+            assertThat(head).startsWith("HTTP/1.1 405 ").contains("content-length: ");
+            socket.getOutputStream()
+                    .write(("GET /live" + host + "Connection: close\r\n\r\n").getBytes(StandardCharsets.ISO_8859_1));
+            assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1))
+                    .startsWith("HTTP/1.1 200 ");
+        }
+    }
+
+    /** The next bytes until an empty line. */
+    private static String head(Socket socket) throws IOException {
+        StringBuilder head = new StringBuilder();
+        while (head.indexOf("\r\n\r\n") < 0) {
+            head.append((char) socket.getInputStream().read());
+        }
+        return head.toString();
+    }
 }

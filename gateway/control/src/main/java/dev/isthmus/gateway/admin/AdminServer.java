@@ -391,7 +391,7 @@ public final class AdminServer implements AutoCloseable {
                     ? begin(ctx, request, keepAlive)
                     : AdminResponse.error(400, "malformed HTTP request");
             if (refusal != null) {
-                write(ctx, refusal, keepAlive);
+                write(ctx, refusal, keepAlive, !request.method().equals(HttpMethod.HEAD));
             }
         }
 
@@ -448,7 +448,7 @@ public final class AdminServer implements AutoCloseable {
                 ctx.executor().execute(() -> {
                     busy = false;
                     if (file == null && ctx.channel().isActive()) {
-                        write(ctx, response, keepAlive);
+                        write(ctx, response, keepAlive, true);
                     } else if (file != null && !reusable) {
                         ctx.close();
                     }
@@ -458,10 +458,13 @@ public final class AdminServer implements AutoCloseable {
             }
         }
 
-        private static void write(ChannelHandlerContext ctx, AdminResponse result, boolean keepAlive) {
+        /** @param hasBody not if it responds to HEAD */
+        private static void write(ChannelHandlerContext ctx, AdminResponse result, boolean keepAlive, boolean hasBody) {
             byte[] body = result.body().getBytes(StandardCharsets.UTF_8);
             FullHttpResponse response = new DefaultFullHttpResponse(
-                    HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(result.status()), Unpooled.wrappedBuffer(body));
+                    HttpVersion.HTTP_1_1,
+                    HttpResponseStatus.valueOf(result.status()),
+                    hasBody ? Unpooled.wrappedBuffer(body) : Unpooled.EMPTY_BUFFER);
             response.headers()
                     .set(HttpHeaderNames.CONTENT_TYPE, result.contentType())
                     .set(HttpHeaderNames.CACHE_CONTROL, "no-store")

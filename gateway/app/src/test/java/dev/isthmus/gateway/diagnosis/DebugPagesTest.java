@@ -175,7 +175,7 @@ class DebugPagesTest {
             /debug/heap?classes=0           | parameter 'classes': a whole number from 1 to 1000 is expected, got '0'
             /debug/buffers?x                | parameter 'x': no parameter is expected, got 'x'
             /debug/connections?limit=1001   | parameter 'limit': a whole number from 1 to 1000 is expected, got '1001'
-            /debug/connections?after=-1     | parameter 'after': a whole number from 0 to 2147483647 is expected, got '-1'
+            /debug/connections?after=-1     | parameter 'after': a whole number from 0 to 999999999999999999 is expected, got '-1'
             /debug/connections?side=left    | parameter 'side': one of all, client, server is expected, got 'left'
             /debug/errors?limit=many        | parameter 'limit': a whole number from 1 to 20 is expected, got 'many'
             /debug/jfr?seconds=301          | parameter 'seconds': a whole number from 1 to 300 is expected, got '301'
@@ -351,5 +351,13 @@ class DebugPagesTest {
                     files.filter(each -> each.getFileName().toString().matches("isthmus-.*\\.jfr"))
                             .toList());
         }
+    }
+
+    /** Connections and calls are counted from the start on. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"/debug/connections?after=2147483648", "/debug/calls?view=page-one&after=999999999999999999"})
+    void lists_goOnAfterTwoBillion(String path) throws Exception {
+        assertThat(json(path).path("error").isMissingNode()).isTrue();
     }
 }

@@ -7,6 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /** The query parameters of a request: each at most once, and none but the expected ones. */
 public final class AdminQuery {
+    private static final long MAX_NUMBER = 999_999_999_999_999_999L;
+
     private final Map<String, List<String>> values;
 
     private AdminQuery(Map<String, List<String>> values) {
@@ -67,14 +69,23 @@ public final class AdminQuery {
      * @throws OipException INVALID_ARGUMENT for any other value
      */
     public int integer(String name, int from, int to, int byDefault) {
+        return (int) number(name, from, to, byDefault);
+    }
+
+    /** As {@link #integer}, the number {@code after} which a list goes on; 0 for its beginning. */
+    public long after() {
+        return number("after", 0, MAX_NUMBER, 0);
+    }
+
+    private long number(String name, long from, long to, long byDefault) {
         String value = value(name);
         if (value == null) {
             return byDefault;
         }
-        long number = value.matches("[0-9]{1,10}") ? Long.parseLong(value) : -1;
+        long number = value.matches("[0-9]{1,18}") ? Long.parseLong(value) : -1;
         if (number < from || number > to) {
             throw invalid(name, "a whole number from " + from + " to " + to, value);
         }
-        return (int) number;
+        return number;
     }
 }

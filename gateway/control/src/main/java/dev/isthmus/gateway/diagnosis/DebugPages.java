@@ -202,7 +202,7 @@ public final class DebugPages {
         AdminResponse page(AdminRequest request) {
             AdminQuery query = AdminQuery.of(request, "side", "limit", "after");
             int most = query.integer("limit", 1, MAX_PAGE, DEFAULT_PAGE);
-            int after = query.integer("after", 0, Integer.MAX_VALUE, 0);
+            long after = query.after();
             String side = query.oneOf("side", "all", "all", "client", "server");
             ConnectionPage page = page(after, most);
             Map<String, Object> document = new LinkedHashMap<>();

@@ -118,7 +118,7 @@ public final class LiveCalls {
                 code,
                 query.oneOf("outcome", "all", "all", "failed").equals("failed"),
                 TimeUnit.MILLISECONDS.toNanos(query.integer("slower_than_ms", 0, MAX_MILLIS, 0)));
-        return AdminResponse.json(200, view(name, filter).document(query.integer("after", 0, Integer.MAX_VALUE, 0)));
+        return AdminResponse.json(200, view(name, filter).document(query.after()));
     }
 
     /**

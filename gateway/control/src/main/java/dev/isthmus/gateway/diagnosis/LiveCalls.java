@@ -26,6 +26,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
 import java.util.regex.Pattern;
@@ -197,7 +198,7 @@ public final class LiveCalls {
                 ring = rings.computeIfAbsent(loop, each -> new CallRing());
             }
             if (ring.admits(call.code() != null, now)) {
-                ring.add(EndedCall.of(numbers.incrementAndGet(), clock.instant(), call));
+                ring.add(numbers, number -> EndedCall.of(number, clock.instant(), call));
             }
         }
 
@@ -208,15 +209,18 @@ public final class LiveCalls {
         }
 
         /**
-         * The calls after one of these numbers, the newest first.
+         * The calls after one of these numbers, the newest first, as far as none with a smaller number is still to come.
          *
          * @param after 0 for all that are left
          */
         Map<String, Object> document(long after) {
+            long last = numbers.get();
+            long complete = rings.values().stream().mapToLong(CallRing::next).reduce(last + 1, Math::min) - 1;
             List<EndedCall> calls = after(after);
+            calls.removeIf(call -> call.number() > complete);
             calls.sort(Comparator.comparingLong(EndedCall::number).reversed());
             Map<String, Object> document = new LinkedHashMap<>();
-            document.put("last_number", numbers.get());
+            document.put("last_number", last);
             document.put("matching_calls", sum(CallRing::seen));
             document.put("kept_calls", sum(CallRing::kept));
             document.put(
@@ -241,12 +245,15 @@ public final class LiveCalls {
             private static final long WINDOW_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
             private final AtomicReferenceArray<@Nullable EndedCall> last = new AtomicReferenceArray<>(SIZE);
-            private int next;
+            private int place;
             private long windowNanos;
             private int failed;
             private int others;
             private volatile long seen;
             private volatile long kept;
+
+            /** What is being added has at least this number. Written before the number is taken, and read after the last one. */
+            private volatile long next = Long.MAX_VALUE;
 
             /** Counts a call; whether it is to be added. */
             @SuppressWarnings("NonAtomicVolatileUpdate") // only the loop writes
@@ -260,11 +267,22 @@ public final class LiveCalls {
                 return failure ? failed++ < KEPT : others++ < KEPT;
             }
 
+            /** Adds a call with the next of the numbers. */
             @SuppressWarnings("NonAtomicVolatileUpdate") // only the loop writes
-            void add(EndedCall call) {
+            void add(AtomicLong numbers, LongFunction<EndedCall> call) {
                 kept++;
-                last.set(next, call);
-                next = (next + 1) % SIZE;
+                next = numbers.get() + 1;
+                try {
+                    last.set(place, call.apply(numbers.incrementAndGet()));
+                    place = (place + 1) % SIZE;
+                } finally {
+                    next = Long.MAX_VALUE;
+                }
+            }
+
+            /** No call with a smaller number is still to come. */
+            long next() {
+                return next;
             }
 
             /** All calls, those that are not kept included. */

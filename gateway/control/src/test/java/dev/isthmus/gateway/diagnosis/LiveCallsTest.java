@@ -17,15 +17,18 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.util.AsciiString;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,11 +43,15 @@ class LiveCallsTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
 
     private CallContext call(String model, long millis) {
+        return call(model, millis, channel.eventLoop());
+    }
+
+    private static CallContext call(String model, long millis, EventLoop loop) {
         CallContext call = new CallContext(
                 ClientProtocol.REST,
                 null,
                 HeaderFields.NONE,
-                channel.eventLoop(),
+                loop,
                 ByteBufAllocator.DEFAULT,
                 MemoryBudget.MemoryReservation.UNCOUNTED,
                 0);
@@ -246,5 +253,33 @@ class LiveCallsTest {
         CallView view = live.view("page-one", ALL);
         live.ended(CallContext.internal(channel.eventLoop(), ByteBufAllocator.DEFAULT));
         assertThat(calls(view, 0)).isEmpty();
+    }
+
+    /** A page asks for the calls after the newest that it has: none with a smaller number may come later. */
+    @Test
+    void callsOfTwoLoops_areAllShown_whicheverIsKeptFirst() {
+        List<Object> shown = new ArrayList<>();
+        AtomicReference<@Nullable Runnable> meanwhile = new AtomicReference<>();
+        LiveCalls two = new LiveCalls(now::get, () -> {
+            Runnable other = meanwhile.getAndSet(null);
+            if (other != null) {
+                other.run();
+            }
+            return Instant.EPOCH;
+        });
+        CallView view = two.view("page-one", ALL);
+        AtomicLong newest = new AtomicLong();
+        Runnable look = () -> calls(view, newest.get()).reversed().forEach(call -> {
+            shown.add(Objects.requireNonNull(call.get("model")));
+            newest.set((long) Objects.requireNonNull(call.get("number")));
+        });
+        // The call of the other loop has the later number, and is kept first.
+        meanwhile.set(() -> {
+            two.ended(call("second", 5, new EmbeddedChannel().eventLoop()));
+            look.run();
+        });
+        two.ended(call("first", 5));
+        look.run();
+        assertThat(shown).containsExactly("first", "second");
     }
 }

@@ -98,7 +98,7 @@ public final class ConfigurationPage {
                 "file", file.equals(PASTED) ? "" : file,
                 "line", placed ? Integer.parseInt(place.group(2)) : 0,
                 "column", placed ? Integer.parseInt(place.group(3)) : 0,
-                "message", ConfigurationLines.withoutSecrets(placed ? place.group(4) : text));
+                "message", placed ? place.group(4) : text);
     }
 
     private static List<String> withoutSecrets(List<String> texts) {

@@ -104,11 +104,10 @@ public record SharedConfig(
         }
         check.unique("cluster", cluster.stream().map(Endpoint::authority).toList(), "cluster");
         if (url != null && !isServer(url)) {
-            check.expect(
-                    false,
+            check.problem(
                     "url",
-                    "redis://HOST:PORT/DATABASE or rediss://HOST:PORT/DATABASE is expected, without user and password",
-                    url.replaceFirst("//.*@", "//...@"));
+                    "redis://HOST:PORT/DATABASE or rediss://HOST:PORT/DATABASE is expected, without user"
+                            + " and password, got '" + url + "'");
             return false;
         }
         if (url != null && tls) {

@@ -113,7 +113,9 @@ final class YamlReader {
         if (reference != null && at instanceof ScalarNode scalar) {
             shown = what.replace("'" + scalar.getValue() + "'", "'" + reference + "'");
         }
-        problems.add(new ConfigProblem(mark.getName(), mark.getLine() + 1, mark.getColumn() + 1, hidden.masked(shown)));
+        // A URL with user and password, which none may have.
+        shown = hidden.masked(shown).replaceAll("://\\S*@", "://...@");
+        problems.add(new ConfigProblem(mark.getName(), mark.getLine() + 1, mark.getColumn() + 1, shown));
     }
 
     /**

@@ -139,7 +139,9 @@ class ConfigChecksTest {
                                 + "credentials, got 'collector:4317'"),
                 arguments(traces("endpoint: 'http:///v1/traces'"), "tracing: endpoint: a URL"),
                 arguments(traces("endpoint: 'grpc://a:4317'"), "tracing: endpoint: a URL"),
-                arguments(traces("endpoint: 'https://me:secret@a/v1/traces'"), "tracing: endpoint: a URL"),
+                arguments(
+                        traces("endpoint: 'https://me:sec/ret@a/v1/traces'"),
+                        "without credentials, got 'https://...@a/v1/traces'"),
                 arguments(traces("endpoint: 'http://a/v1/traces#x'"), "tracing: endpoint: a URL"),
                 arguments(traces("endpoint: 'http://a b/'"), "tracing: endpoint: a URL"),
                 arguments(

@@ -123,7 +123,7 @@ public final class ProcessLogAppender extends UnsynchronizedAppenderBase<ILoggin
                 }
             } catch (InterruptedException stopped) {
                 return;
-            } catch (RuntimeException fault) {
+            } catch (RuntimeException | Error fault) {
                 addError("a line could not be written", fault);
             }
         }

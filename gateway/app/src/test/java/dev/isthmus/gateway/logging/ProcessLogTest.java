@@ -161,4 +161,18 @@ class ProcessLogTest {
                         .toString())
                 .isEqualTo("{\"level\":\"info\"}");
     }
+
+    @Test
+    void valueThatCannotBeWritten_losesItsLineOnly() {
+        log().configure(LoggingConfig.DEFAULT);
+        Object faulty = new Object() {
+            @Override
+            public String toString() {
+                throw new StackOverflowError();
+            }
+        };
+        fleet.atInfo().addKeyValue("server", faulty).log("first");
+        fleet.info("second");
+        assertThat(lines()).singleElement().asString().endsWith(" INFO  fleet - second");
+    }
 }

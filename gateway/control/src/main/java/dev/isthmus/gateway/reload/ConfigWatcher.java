@@ -67,7 +67,7 @@ public final class ConfigWatcher implements AutoCloseable {
     private void reload(String cause) {
         try {
             reload.accept(cause);
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | Error fault) {
             LOG.error(
                     "internal error in a reload; the previous configuration stays in effect; please report it", fault);
         }

@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -103,6 +105,25 @@ class ConfigWatcherTest {
             assertThat(out.readLine()).isEqualTo("hangup");
         } finally {
             process.destroy();
+        }
+    }
+
+    /** Jars bring layers, which may throw anything. */
+    @Test
+    void error_doesNotEndTheWatch() throws Exception {
+        AtomicBoolean failed = new AtomicBoolean();
+        Consumer<String> reload = cause -> {
+            if (!failed.getAndSet(true)) {
+                loaded.add("failed");
+                throw new AssertionError("a fault of a layer");
+            }
+            load(cause);
+        };
+        try (ConfigWatcher watch = ConfigWatcher.start(file, reload, false)) {
+            watch.requestReload();
+            assertThat(loaded.poll(20, TimeUnit.SECONDS)).isEqualTo("failed");
+            watch.requestReload();
+            assertThat(loaded.poll(20, TimeUnit.SECONDS)).isEqualTo("# first");
         }
     }
 }

@@ -51,11 +51,15 @@ record TryItInput(
     private static Shape shape(String name, JsonNode node) {
         long[] extents = new long[node.size()];
         for (int i = 0; i < extents.length; i++) {
-            if (!node.path(i).canConvertToLong() || node.path(i).asLong() < 0 || extents.length > Shape.MAX_RANK) {
+            JsonNode extent = node.path(i);
+            if (!extent.isIntegralNumber()
+                    || !extent.canConvertToLong()
+                    || extent.asLong() < 0
+                    || extents.length > Shape.MAX_RANK) {
                 throw OipException.invalid("input '" + name + "': a shape of at most " + Shape.MAX_RANK
                         + " sizes of 0 or more is expected, got " + node);
             }
-            extents[i] = node.path(i).asLong();
+            extents[i] = extent.asLong();
         }
         return Shape.of(extents);
     }

@@ -1,11 +1,15 @@
 package dev.isthmus.gateway.tryit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestRequest;
 import java.net.URI;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class RequestCommandsTest {
     private static JsonNode commands(String url, String form, String rest) {
@@ -82,5 +86,13 @@ class RequestCommandsTest {
                         .path("grpcurl")
                         .asText())
                 .contains("\"contents\":{\"bytes_contents\":[\"YQ==\"]}");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"[1.5]", "[-1]", "[\"2\"]", "[null]", "[1e30]"})
+    void shapeThatIsNone_isRefused(String shape) {
+        assertThatThrownBy(() -> commands("http://h:1", "json", inputs("INT8", shape, "1")))
+                .isInstanceOf(OipException.class)
+                .hasMessageStartingWith("input 'it's': a shape of at most ");
     }
 }

@@ -98,11 +98,15 @@ final class CommandOptions {
     /**
      * The token; null if the option is absent.
      *
-     * @throws UsageException if its file cannot be read
+     * @throws UsageException if its file cannot be read, or has none
      */
     static @Nullable String token(Arguments arguments) throws UsageException {
         Path file = arguments.file(TOKEN);
-        return file == null ? null : text(TOKEN, file).strip();
+        String token = file == null ? null : text(TOKEN, file).strip();
+        if (token != null && !token.matches("[ -~]+")) {
+            throw new UsageException(name(TOKEN) + ": a file with one line of printable ASCII characters is expected");
+        }
+        return token;
     }
 
     /** The value of the header {@code authorization}. */

@@ -366,4 +366,17 @@ class FleetCommandsTest {
         assertThat(run("completion", "csh")).isEqualTo(2);
         assertThat(err.toString()).contains("bash, zsh or fish is expected, got 'csh'");
     }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"health", "infer m", "validate-request m -f FILE"})
+    void tokenOfSeveralLines_isRefused_andNotShown(String command) throws Exception {
+        Path file = Files.writeString(folder.resolve("lines"), "my-secret\nmore\n");
+        List<String> arguments =
+                new ArrayList<>(List.of(command.replace("FILE", file.toString()).split(" ", -1)));
+        arguments.addAll(List.of("--token-file", file.toString()));
+        assertThat(run(arguments.toArray(String[]::new))).isEqualTo(2);
+        assertThat(err.toString())
+                .contains("--token-file: a file with one line of printable ASCII characters is expected")
+                .doesNotContain("my-secret");
+    }
 }

@@ -295,9 +295,7 @@ final class FleetCommands {
                                         .map(FleetCommands::place)
                                         .collect(Collectors.joining(", ")))));
         for (JsonNode failure : document.path("failures")) {
-            console.err()
-                    .println("not listed: upstream " + place(failure) + ": "
-                            + failure.path("reason").asText());
+            console.err().println("not listed: upstream " + place(failure) + ": " + line(failure.path("reason")));
         }
         if (document.path("cut").asBoolean()) {
             console.err().println("the list is longer than a gateway keeps");
@@ -305,7 +303,7 @@ final class FleetCommands {
     }
 
     static String place(JsonNode server) {
-        return server.path("upstream").asText() + " " + server.path("server").asText();
+        return line(server.path("upstream")) + " " + line(server.path("server"));
     }
 
     /** Whether the gateway accepts traffic. */

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.net.httpserver.HttpServer;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.logging.CapturedLog;
 import dev.isthmus.gateway.settings.ConfigLoader;
@@ -13,6 +14,8 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -378,5 +381,27 @@ class FleetCommandsTest {
         assertThat(err.toString())
                 .contains("--token-file: a file with one line of printable ASCII characters is expected")
                 .doesNotContain("my-secret");
+    }
+
+    /** Servers choose their texts; a terminal obeys control characters. */
+    @Test
+    void textsOfServers_writeNothingElse() throws Exception {
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/index", exchange -> {
+            byte[] body =
+                    "{\"models\": [], \"failures\": [{\"upstream\": \"u\", \"server\": \"s\", \"reason\": \"\\u001b[2Jgone\"}]}"
+                            .getBytes(StandardCharsets.UTF_8);
+            exchange.sendResponseHeaders(200, body.length);
+            exchange.getResponseBody().write(body);
+            exchange.close();
+        });
+        server.start();
+        try {
+            String address = "127.0.0.1:" + server.getAddress().getPort();
+            assertThat(run("models", "--admin", address)).isZero();
+            assertThat(err.toString()).isEqualTo("not listed: upstream u s: ?[2Jgone\n");
+        } finally {
+            server.stop(0);
+        }
     }
 }

@@ -74,6 +74,9 @@ public final class Gateway implements AutoCloseable {
     private final AdminPages pages;
     private final @Nullable ConfigSource source;
     private final InferenceServiceDiscovery discovery;
+    /** Held while a generation takes over, which is the short part of a reload. */
+    private final Object takeOver = new Object();
+
     private volatile Generation current;
 
     /**
@@ -287,16 +290,20 @@ public final class Gateway implements AutoCloseable {
             Authenticator.closeUnless(old.authenticator(), identity);
             throw e;
         }
-        next.start();
-        current = next;
+        synchronized (takeOver) {
+            next.start();
+            current = next;
+        }
         change.commit();
         Authenticator.closeUnless(identity, old.authenticator());
         old.retire(next.traffic());
     }
 
     /** A generation was closed: removes the meters of its routes. */
-    private synchronized void forget() {
-        resources.telemetry().calls().retain(current.routeKeys());
+    private void forget() {
+        synchronized (takeOver) {
+            resources.telemetry().calls().retain(current.routeKeys());
+        }
     }
 
     /**

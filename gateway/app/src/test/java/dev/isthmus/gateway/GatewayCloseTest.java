@@ -9,6 +9,8 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.Listener;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
@@ -38,5 +40,17 @@ class GatewayCloseTest {
         assertThat(logged.list)
                 .extracting(ILoggingEvent::getFormattedMessage)
                 .contains("stopping: SIGTERM; active calls: 0", "stopped");
+    }
+
+    /** One thread closes configurations, and checks ramps and certificates. A reload may take minutes. */
+    @Test
+    void configuration_isClosedWhileAReloadIsUnderWay() throws Exception {
+        try (Gateway gateway =
+                Gateway.start(GatewayConfig.embedded().withListener(Listener.DEFAULT.at("127.0.0.1", 0)))) {
+            // A reload holds it.
+            synchronized (gateway) {
+                CompletableFuture.runAsync(gateway.current()::close).get(20, TimeUnit.SECONDS);
+            }
+        }
     }
 }

@@ -1,12 +1,15 @@
 package dev.isthmus.gateway.peers;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.settings.AdminConfig;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.PeersConfig;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestConfigs;
 import java.io.IOException;
@@ -20,6 +23,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -256,5 +260,21 @@ class PeersTest {
 
         assertThat(get(alone, "/gateways").statusCode()).isEqualTo(404);
         assertThat(get(alone, "/").body()).doesNotContain("#/gateways");
+    }
+
+    @Test
+    void tokenThatIsNoText_isNamed() throws Exception {
+        Path token = secret("binary", "");
+        Files.write(token, new byte[] {(byte) 0xff});
+        String config = """
+                admin: {port: 0, peers: {endpoints: ["127.0.0.1:1"], token_file: binary}}
+                local: {embedded_models: true}
+                default_upstream: local
+                """;
+        AdminConfig admin = ConfigLoader.parse("test.yaml", config, folder).admin();
+        PeersConfig peers = Objects.requireNonNull(Objects.requireNonNull(admin).peers());
+        assertThatThrownBy(() -> new PeerClient(peers))
+                .isInstanceOf(IOException.class)
+                .hasMessageStartingWith("admin.peers.token_file: ");
     }
 }

@@ -15,6 +15,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.util.HashMap;
@@ -64,7 +65,7 @@ final class PeerClient implements AutoCloseable {
                 throw new IOException(what + exposure);
             }
             return Files.readString(config.tokenFile()).strip();
-        } catch (FileSystemException e) {
+        } catch (FileSystemException | CharacterCodingException e) {
             throw new IOException(what + "the file cannot be read", e);
         }
     }

@@ -66,8 +66,7 @@ public final class ReplayClient implements AutoCloseable {
     private final ServerConnection connection;
     private final Semaphore permits;
     private final Transcoder transcoder = new Transcoder(RecordedEvent.LIMITS);
-    private final EventLoopGroup loops =
-            new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
+    private final EventLoopGroup loops;
     private final ServerCapabilities capabilities;
     private final @Nullable ClientTls tls;
     private final Upstream upstream;
@@ -106,6 +105,8 @@ public final class ReplayClient implements AutoCloseable {
                 new ConnectionTable(),
                 () -> false);
         PoolLimits limits = new PoolLimits(connection.concurrency(), connection.concurrency(), Duration.ofMinutes(1));
+        // Last, as it has open files.
+        loops = new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
         upstream = connection.grpc()
                 ? new GrpcUpstream(server, capabilities, ALLOCATOR)
                 : new RestUpstream(server, capabilities, limits, ALLOCATOR);

@@ -1,21 +1,30 @@
 package dev.isthmus.gateway.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.sun.management.UnixOperatingSystemMXBean;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.replay.ReplayClient;
+import dev.isthmus.gateway.replay.ReplayClient.ServerConnection;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.TestAuthority;
 import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.TlsFileException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.lang.management.ManagementFactory;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -264,5 +273,18 @@ class InferCommandTest {
         String[] parts = line.split("\\|", 2);
         assertThat(run(parts[0].replace("F", file().toString()).split(" ", -1))).isEqualTo(2);
         assertThat(err.toString()).contains(parts[1]);
+    }
+
+    /** An event loop has open files from the beginning. */
+    @Test
+    void clientThatCannotBeMade_leavesNothingOpen() {
+        var process = (UnixOperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        ServerConnection connection = new ServerConnection(
+                URI.create("https://127.0.0.1:1"), Path.of("none"), false, BinaryTensorData.AUTO, Map.of(), 1);
+        long before = process.getOpenFileDescriptorCount();
+        for (int i = 0; i < 50; i++) {
+            assertThatThrownBy(() -> new ReplayClient(connection, null)).isInstanceOf(TlsFileException.class);
+        }
+        assertThat(process.getOpenFileDescriptorCount()).isLessThan(before + 50);
     }
 }

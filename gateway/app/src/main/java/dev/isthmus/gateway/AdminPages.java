@@ -248,7 +248,7 @@ final class AdminPages {
     }
 
     private AdminResponse metrics(AdminRequest request) {
-        String type = ProcessMetrics.contentType(request.accept());
+        String type = ProcessMetrics.contentType(request.header().apply("accept"));
         return AdminResponse.text(type, metrics.scrape(type));
     }
 

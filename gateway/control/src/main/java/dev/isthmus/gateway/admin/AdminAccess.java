@@ -86,7 +86,6 @@ record AdminAccess(AdminHosts hosts) {
      */
     record AdminHosts(AdminConfig config, boolean loopback) {
         private static final String ANY = "*";
-        private static final int MAX_PORT_DIGITS = 5;
 
         /** @param authority a host, optionally with any port */
         boolean accepts(String authority) {
@@ -127,17 +126,13 @@ record AdminAccess(AdminHosts hosts) {
 
         /** The host of an authority in lower case without a trailing dot; null if it is malformed. */
         private static @Nullable String host(String authority) {
-            int end = authority.startsWith("[") ? authority.indexOf(']') + 1 : authority.indexOf(':');
-            int to = end < 0 ? authority.length() : end;
-            String port = authority.substring(to);
-            boolean wellFormed = port.isEmpty()
-                    || (port.charAt(0) == ':'
-                            && port.length() <= MAX_PORT_DIGITS + 1
-                            && port.chars().skip(1).allMatch(c -> c >= '0' && c <= '9'));
-            if (!wellFormed || to == 0) {
+            if (!RequestTarget.isAuthority(authority)) {
                 return null;
             }
-            return authority.startsWith("[") ? authority.substring(1, to - 1) : normal(authority.substring(0, to));
+            int colon = authority.indexOf(':');
+            return authority.startsWith("[")
+                    ? authority.substring(1, authority.indexOf(']'))
+                    : normal(colon < 0 ? authority : authority.substring(0, colon));
         }
 
         private static String normal(String name) {

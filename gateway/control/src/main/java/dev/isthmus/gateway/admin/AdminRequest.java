@@ -1,5 +1,8 @@
 package dev.isthmus.gateway.admin;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.net.SocketAddress;
 import java.util.List;
 import java.util.Map;
@@ -28,14 +31,20 @@ public record AdminRequest(
         boolean secure,
         String operator,
         BooleanSupplier connected) {
+    private static final ObjectMapper JSON = new ObjectMapper();
 
     /** The same, sent by an operator of this name. */
     AdminRequest by(String name) {
         return new AdminRequest(tail, query, header, body, peer, secure, name, connected);
     }
 
-    /** The header field {@code Accept}; empty if it is missing. */
-    public String accept() {
-        return header.apply("accept");
+    /** A text of the body, a JSON object, by its name; null without one. It may be a secret, so no message has it. */
+    public @Nullable String member(String name) {
+        try {
+            JsonNode member = JSON.readTree(body).path(name);
+            return member.isTextual() ? member.asText() : null;
+        } catch (JsonProcessingException malformed) {
+            return null;
+        }
     }
 }

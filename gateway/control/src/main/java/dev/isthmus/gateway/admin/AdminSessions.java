@@ -1,8 +1,5 @@
 package dev.isthmus.gateway.admin;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.audit.AuditLog;
 import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
 import dev.isthmus.gateway.identity.CredentialCheckLimit;
@@ -53,8 +50,6 @@ final class AdminSessions {
     private static final String CONSOLE = "x-isthmus-console";
     /** The value of that header if the operator has just used the console: a page that refreshes itself is not used. */
     private static final String ACTIVE = "active";
-
-    private static final ObjectMapper JSON = new ObjectMapper();
 
     private final AdminTokens tokens;
     private final boolean loopback;
@@ -125,7 +120,9 @@ final class AdminSessions {
      * @throws OipException if the request is not authorized
      */
     Operator require(AdminRequest request, boolean changes) {
-        requireConfigured();
+        if (logins == null) {
+            tokens.requireConfigured();
+        }
         String authorization = request.header().apply("authorization");
         BrowserSession session = authorization.isEmpty() ? session(request) : null;
         if (session == null) {
@@ -133,12 +130,6 @@ final class AdminSessions {
         }
         requireConsole(request, changes);
         return session.operator();
-    }
-
-    private void requireConfigured() {
-        if (logins == null) {
-            tokens.requireConfigured();
-        }
     }
 
     /**
@@ -190,7 +181,7 @@ final class AdminSessions {
 
     /** The session of a request; null if it has none, or it has ended. */
     private @Nullable BrowserSession session(AdminRequest request) {
-        String id = id(request);
+        String id = BrowserCookie.get(COOKIE, request);
         if (id == null) {
             return null;
         }
@@ -216,10 +207,6 @@ final class AdminSessions {
                 || now - session.used() >= times.idle().toNanos();
     }
 
-    private static @Nullable String id(AdminRequest request) {
-        return BrowserCookie.get(COOKIE, request);
-    }
-
     private AdminResponse show(AdminRequest request) {
         BrowserSession session = session(request);
         Map<String, Object> document = new LinkedHashMap<>();
@@ -239,7 +226,11 @@ final class AdminSessions {
     private AdminResponse begin(AdminRequest request) {
         tokens.requireConfigured();
         requireConsole(request, true);
-        String given = given(request.body());
+        String member = request.member("token");
+        if (member == null) {
+            throw new OipException(ErrorCode.INVALID_ARGUMENT, "a body of the form {\"token\": \"...\"} is expected");
+        }
+        String given = member.strip();
         Operator operator = check(request, given, "the token is wrong");
         return AdminResponse.json(
                         200,
@@ -294,21 +285,9 @@ final class AdminSessions {
                 .getKey();
     }
 
-    private static String given(String body) {
-        try {
-            JsonNode member = JSON.readTree(body).path("token");
-            if (member.isTextual()) {
-                return member.asText().strip();
-            }
-        } catch (JsonProcessingException malformed) {
-            // The text might be the token: it is in no message.
-        }
-        throw new OipException(ErrorCode.INVALID_ARGUMENT, "a body of the form {\"token\": \"...\"} is expected");
-    }
-
     private AdminResponse end(AdminRequest request) {
         requireConsole(request, true);
-        String id = id(request);
+        String id = BrowserCookie.get(COOKIE, request);
         if (id != null) {
             BrowserSession ended;
             synchronized (sessions) {

@@ -1,8 +1,5 @@
 package dev.isthmus.gateway.console;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
@@ -25,7 +22,6 @@ import org.jspecify.annotations.Nullable;
 
 /** What the page Configuration shows, and the comparison of a text with what runs, which changes nothing. */
 public final class ConfigurationPage {
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String PASTED = "text";
     /** FILE:LINE:COLUMN: MESSAGE. */
     private static final Pattern PLACE = Pattern.compile("(.*?):(\\d{1,9}):(\\d{1,9}): (.*)", Pattern.DOTALL);
@@ -106,7 +102,7 @@ public final class ConfigurationPage {
     }
 
     private AdminResponse compare(AdminRequest request) {
-        String text = text(request.body());
+        String text = request.member("text");
         if (text == null) {
             return AdminResponse.error(400, "a JSON object with 'text', the configuration, is expected");
         }
@@ -124,15 +120,6 @@ public final class ConfigurationPage {
                         "changes", withoutSecrets(diff.changes()),
                         "effects", withoutSecrets(diff.effects()),
                         "after_restart", withoutSecrets(diff.needRestart())));
-    }
-
-    private static @Nullable String text(String body) {
-        try {
-            JsonNode text = JSON.readTree(body).path("text");
-            return text.isTextual() ? text.asText() : null;
-        } catch (JsonProcessingException e) {
-            return null;
-        }
     }
 
     /** A configuration as lines of YAML, each with whether the file sets it. */

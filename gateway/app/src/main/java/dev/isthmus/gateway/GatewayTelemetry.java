@@ -33,8 +33,8 @@ final class GatewayTelemetry implements AutoCloseable {
     private final CallMetrics calls;
     private final AccessMetrics access;
     private final ReloadableAccessLog accessLog;
-    private final ServerErrors errors = new ServerErrors();
-    private final LiveCalls live = new LiveCalls();
+    private final ServerErrors errors = new ServerErrors(InstantSource.system());
+    private final LiveCalls live = new LiveCalls(System::nanoTime, InstantSource.system());
     private final AuditLog audit = new AuditLog(InstantSource.system());
     private final @Nullable ProcessLog log = ProcessLog.ofProcess().orElse(null);
     private final ReloadablePayloadLog payloadLog;

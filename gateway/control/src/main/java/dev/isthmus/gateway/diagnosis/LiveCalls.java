@@ -51,13 +51,8 @@ public final class LiveCalls {
     /** By request id. */
     private final Map<String, CompletableFuture<Map<String, Object>>> awaited = new ConcurrentHashMap<>();
 
-    /** With the system's clocks. */
-    public LiveCalls() {
-        this(System::nanoTime, InstantSource.system());
-    }
-
     /** @param nanoTime on the scale of {@link System#nanoTime()} */
-    LiveCalls(LongSupplier nanoTime, InstantSource clock) {
+    public LiveCalls(LongSupplier nanoTime, InstantSource clock) {
         this.nanoTime = nanoTime;
         this.clock = clock;
     }
@@ -154,11 +149,6 @@ public final class LiveCalls {
         return views.values().stream().flatMap(view -> view.after(0).stream());
     }
 
-    /** The number of views, those that have expired and were not removed yet included. */
-    int views() {
-        return views.size();
-    }
-
     /** The last calls that one page shows: a ring for each event loop, so that no loop waits for another. Thread-safe. */
     static final class CallView {
         static final int MAX_CALLS = 500;
@@ -215,14 +205,14 @@ public final class LiveCalls {
          */
         Map<String, Object> document(long after) {
             long last = numbers.get();
-            long complete = rings.values().stream().mapToLong(CallRing::next).reduce(last + 1, Math::min) - 1;
+            long complete = rings.values().stream().mapToLong(ring -> ring.next).reduce(last + 1, Math::min) - 1;
             List<EndedCall> calls = after(after);
             calls.removeIf(call -> call.number() > complete);
             calls.sort(Comparator.comparingLong(EndedCall::number).reversed());
             Map<String, Object> document = new LinkedHashMap<>();
             document.put("last_number", last);
-            document.put("matching_calls", sum(CallRing::seen));
-            document.put("kept_calls", sum(CallRing::kept));
+            document.put("matching_calls", sum(ring -> ring.seen));
+            document.put("kept_calls", sum(ring -> ring.kept));
             document.put(
                     "calls",
                     calls.stream().limit(MAX_CALLS).map(EndedCall::document).toList());
@@ -249,7 +239,9 @@ public final class LiveCalls {
             private long windowNanos;
             private int failed;
             private int others;
+            /** All calls, those that are not kept included. */
             private volatile long seen;
+
             private volatile long kept;
 
             /** What is being added has at least this number. Written before the number is taken, and read after the last one. */
@@ -278,21 +270,6 @@ public final class LiveCalls {
                 } finally {
                     next = Long.MAX_VALUE;
                 }
-            }
-
-            /** No call with a smaller number is still to come. */
-            long next() {
-                return next;
-            }
-
-            /** All calls, those that are not kept included. */
-            long seen() {
-                return seen;
-            }
-
-            /** The calls that were added. */
-            long kept() {
-                return kept;
             }
 
             /** Adds the calls after this number. */

@@ -30,11 +30,7 @@ public final class ServerErrors {
     private final InstantSource clock;
     private final Map<ServerName, LastErrors> servers = new ConcurrentHashMap<>();
 
-    public ServerErrors() {
-        this(InstantSource.system());
-    }
-
-    ServerErrors(InstantSource clock) {
+    public ServerErrors(InstantSource clock) {
         this.clock = clock;
     }
 
@@ -101,11 +97,6 @@ public final class ServerErrors {
         errors.add(failed);
     }
 
-    /** All that are kept. */
-    private Stream<EndedCall> calls() {
-        return servers.values().stream().flatMap(LastErrors::all);
-    }
-
     private void forgetOldest() {
         if (servers.size() >= MAX_SERVERS) {
             servers.entrySet().stream()
@@ -142,7 +133,7 @@ public final class ServerErrors {
         private AdminResponse show(AdminRequest request) {
             AdminQuery.of(request);
             String id = request.tail();
-            return Stream.concat(errors.calls(), live.calls())
+            return Stream.concat(errors.servers.values().stream().flatMap(LastErrors::all), live.calls())
                     .filter(each -> each.requestId().equals(id))
                     .findFirst()
                     .map(call -> AdminResponse.json(200, call.document()))

@@ -231,7 +231,8 @@ public final class ProcessLog {
         private AdminResponse set(AdminRequest request) {
             AdminQuery query = AdminQuery.of(request, "level", "logger", "for");
             List<LogArea> areas = areas(query.text("logger", ""));
-            LogLevel level = level(query.text("level", ""));
+            String word = query.oneOf("level", "", "error", "warn", "info", "debug", DEFAULT);
+            LogLevel level = word.equals(DEFAULT) ? null : LogLevel.valueOf(word.toUpperCase(Locale.ROOT));
             Duration time = time(query.text("for", "10m"));
             String before = log.levels(areas);
             if (level == null) {
@@ -254,14 +255,6 @@ public final class ProcessLog {
                 throw AdminQuery.invalid("logger", "one of " + LogArea.labels(), name);
             }
             return List.of(area);
-        }
-
-        private static @Nullable LogLevel level(String text) {
-            return switch (text) {
-                case "error", "warn", "info", "debug" -> LogLevel.valueOf(text.toUpperCase(Locale.ROOT));
-                case DEFAULT -> null;
-                default -> throw AdminQuery.invalid("level", "one of error, warn, info, debug, " + DEFAULT, text);
-            };
         }
 
         private static Duration time(String text) {

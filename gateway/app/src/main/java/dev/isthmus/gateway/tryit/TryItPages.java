@@ -2,6 +2,7 @@ package dev.isthmus.gateway.tryit;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.admin.AdminQuery;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
@@ -80,7 +81,8 @@ public final class TryItPages {
     }
 
     private AdminResponse form(AdminRequest request) {
-        ModelRef model = new ModelRef(query(request, "model"), query(request, "version"));
+        AdminQuery query = AdminQuery.of(request, "model", "version", "host");
+        ModelRef model = new ModelRef(query.text("model", ""), query.text("version", ""));
         NameGrammar.checked(model);
         ModelMetadata metadata = metadata(model);
         ObjectNode json = TryItInput.JSON.createObjectNode();
@@ -91,18 +93,13 @@ public final class TryItPages {
         ExampleRequest example = ExampleRequest.of(metadata, TryItInput.MAX_ZEROS);
         json.put("platform", metadata.platform()).put("obstacle", example.obstacle());
         if (example.document().isPresent()) {
-            URI url = listener().from(query(request, "host"));
+            URI url = listener().from(query.text("host", ""));
             ObjectNode commands = json.putObject("commands");
             for (RequestForm form : RequestForm.values()) {
                 commands.set(form.label(), commands(TryItRequest.example(model, form, metadata), url));
             }
         }
         return AdminResponse.json(200, json);
-    }
-
-    private static String query(AdminRequest request, String name) {
-        List<String> values = request.query().getOrDefault(name, List.of());
-        return values.isEmpty() ? "" : values.getFirst();
     }
 
     private static void tensors(ArrayNode into, List<TensorMetadata> tensors) {
@@ -156,7 +153,8 @@ public final class TryItPages {
     }
 
     private ObjectNode commands(AdminRequest request) {
-        return commands(TryItRequest.parse(request.body()), listener().from(query(request, "host")));
+        String host = AdminQuery.of(request, "host").text("host", "");
+        return commands(TryItRequest.parse(request.body()), listener().from(host));
     }
 
     private static ObjectNode commands(TryItRequest tried, URI url) {

@@ -3,7 +3,7 @@
  * other packages know, and changes it through their routes.
  *
  * <p>A page of the console is one ES module {@code ID.js} among the resources of this package, and a constant of {@link
- * dev.isthmus.gateway.console.ConsoleFiles.ConsolePage}; without its module it is not in the navigation. The module exports {@code
+ * dev.isthmus.gateway.console.ConsoleFiles.ConsolePage}. The module exports {@code
  * mount(element)}, which fills the element and returns a function that ends everything it began, or nothing.
  *
  * <ul>

@@ -56,6 +56,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -73,6 +74,9 @@ final class AdminPages {
     private final ConfigDigest digest = new ConfigDigest();
     private final String instance = UUID.randomUUID().toString();
     private final Instant started = Instant.now();
+    /** Of requests: each blocks one of the few threads of the admin address. */
+    private final Semaphore reloading = new Semaphore(1);
+
     private @Nullable AdminServer server;
     private volatile @Nullable PeerPages peers;
 
@@ -281,9 +285,16 @@ final class AdminPages {
     }
 
     private AdminResponse reload(AdminRequest request) {
-        long before = gateway.current().number();
-        ReloadResult result = gateway.reload();
-        return reloaded(result).changed(ReloadReporter.audited(before, result));
+        if (!reloading.tryAcquire()) {
+            throw new OipException(ErrorCode.ABORTED, "a reload is under way; repeat the request when it has ended");
+        }
+        try {
+            long before = gateway.current().number();
+            ReloadResult result = gateway.reload();
+            return reloaded(result).changed(ReloadReporter.audited(before, result));
+        } finally {
+            reloading.release();
+        }
     }
 
     /** The document of a reload that changed nothing. */

@@ -36,6 +36,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -354,5 +356,33 @@ class AdminServerTest {
             head.append((char) socket.getInputStream().read());
         }
         return head.toString();
+    }
+
+    /** The few threads of the admin address are not those of requests that wait for each other. */
+    @Test
+    void reload_whileAnotherOneIsUnderWay_isRefused() throws Exception {
+        CountDownLatch loading = new CountDownLatch(1);
+        CountDownLatch goesOn = new CountDownLatch(1);
+        source.set(() -> {
+            loading.countDown();
+            try {
+                assertThat(goesOn.await(60, TimeUnit.SECONDS)).isTrue();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+            return config;
+        });
+        HttpRequest.Builder reload = HttpRequest.newBuilder(uri("/reload"))
+                .POST(BodyPublishers.noBody())
+                .header("Authorization", "Bearer " + TOKEN);
+        var first = client.sendAsync(reload.build(), BodyHandlers.ofString());
+        assertThat(loading.await(20, TimeUnit.SECONDS)).isTrue();
+        try {
+            expectError(send(reload.copy().timeout(Duration.ofSeconds(20))), 409, "a reload is under way");
+        } finally {
+            goesOn.countDown();
+        }
+        assertThat(first.get().statusCode()).isEqualTo(200);
+        assertThat(send(reload).statusCode()).isEqualTo(200);
     }
 }

@@ -195,7 +195,8 @@ public final class Gateway implements AutoCloseable {
         state.show(meters, this::ready);
     }
 
-    private void open(GatewayConfig config, Transport transport) throws Exception {
+    /** With the lock of reloads: the admin address, which is opened first, may be asked for one. */
+    private synchronized void open(GatewayConfig config, Transport transport) throws Exception {
         pages.open(config.admin(), transport, tls, adminRoutes);
         Listeners.Change change = listeners.prepare(config.listeners());
         current.start();

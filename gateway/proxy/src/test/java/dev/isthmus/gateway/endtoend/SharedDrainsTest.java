@@ -8,6 +8,7 @@ import dev.isthmus.gateway.flow.ProxyServer;
 import dev.isthmus.oip.OipException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -88,6 +89,28 @@ class SharedDrainsTest {
                         .untilAsserted(() -> second.drained().change("127.0.0.1:1", null));
                 expect(Map.of(), first, second);
             }
+        }
+    }
+
+    /** Those that are gone stay in the list. */
+    @Test
+    void manyDrainedServers_areShared_andNoMoreThanFitIntoAnAnswer() throws Exception {
+        Map<String, String> drained = new HashMap<>();
+        try (ProxyServer first = gateway("many");
+                ProxyServer second = gateway("many")) {
+            for (int i = 0; i < 500; i++) {
+                String address = "server-%d.example:8001".formatted(i);
+                drained.put(address, DRAIN);
+                await().atMost(PATIENCE)
+                        .ignoreExceptions()
+                        .untilAsserted(() -> first.drained().change(address, DRAIN));
+            }
+            expect(drained, first, second);
+            assertThatThrownBy(() -> first.drained().change("one-more:1", DRAIN))
+                    .isInstanceOf(OipException.class)
+                    .hasMessage("500 servers are drained; first enable those that are gone");
+            assertThat(second.meters().get("isthmus.shared.lost").counter().count())
+                    .isZero();
         }
     }
 }

@@ -4,13 +4,13 @@ import io.netty.util.ByteProcessor;
 
 /**
  * Reads answers in RESP 2 as they arrive, and stops at the first byte of one that no command of the gateway has: its
- * scripts return short, flat lists of numbers and strings. Keeps no bytes.
+ * scripts return flat lists of numbers and strings. Keeps no bytes.
  */
 final class AnswerGrammar implements ByteProcessor {
-    /** A rolled back ramp's reason is the longest string. */
-    static final int MAX_BYTES = 64 << 10;
+    static final int MAX_BYTES = 1 << 20;
+    /** The drained servers are the longest list: two for each. */
+    static final int MAX_ELEMENTS = 1024;
 
-    static final int MAX_ELEMENTS = 16;
     private static final int MAX_DIGITS = 18;
     private static final int RADIX = 10;
     private static final int LINE_END_BYTES = 2;

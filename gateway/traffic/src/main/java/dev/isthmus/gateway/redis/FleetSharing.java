@@ -142,8 +142,14 @@ public final class FleetSharing implements AutoCloseable {
 
     /** The servers that are drained, in Redis: addresses with who, when and why. */
     private record RedisDrains(RedisConnection connection, String key, DrainedServers drained) {
+        /** All of them are one answer, and several gateways may add one at a time. */
+        private static final int MAX_DRAINED = 500;
 
         void change(String address, @Nullable String why) {
+            if (why != null && drained.of(address) == null && drained.all().size() >= MAX_DRAINED) {
+                throw new OipException(
+                        ErrorCode.ABORTED, MAX_DRAINED + " servers are drained; first enable those that are gone");
+            }
             try {
                 get(why == null ? run("enable", address, "") : run("drain", address, why));
             } catch (IOException e) {

@@ -45,7 +45,7 @@ class AnswerGrammarTest {
     @ValueSource(
             strings = {
                 "*2147483647\r\n",
-                "*17\r\n",
+                "*1025\r\n",
                 "*99999999999999999999\r\n",
                 "*1\r\n*1\r\n",
                 "*1\r\n*0\r\n",
@@ -54,7 +54,7 @@ class AnswerGrammarTest {
                 "*1\r2",
                 "*1\n",
                 "$536870912\r\n",
-                "$65537\r\n",
+                "$1048577\r\n",
                 "$--1\r\n",
                 "+no end\n",
                 "%1\r\n",
@@ -74,7 +74,7 @@ class AnswerGrammarTest {
     void problem_namesValueAndLimit() {
         grammar.asked(1);
         assertThat(reads("*2147483647\r\n")).isFalse();
-        assertThat(grammar.problem()).isEqualTo("a list of 2147483647 elements, at most 16 are expected");
+        assertThat(grammar.problem()).isEqualTo("a list of 2147483647 elements, at most 1024 are expected");
     }
 
     @Test
@@ -82,13 +82,13 @@ class AnswerGrammarTest {
         grammar.asked(1);
         assertThat(reads("+" + "x".repeat(AnswerGrammar.MAX_BYTES - 1))).isTrue();
         assertThat(reads("x")).isFalse();
-        assertThat(grammar.problem()).isEqualTo("an answer of more than 65536 bytes");
+        assertThat(grammar.problem()).isEqualTo("an answer of more than 1048576 bytes");
     }
 
     @Test
     void longElements_countTogether() {
         grammar.asked(1);
-        String element = "$40000\r\n" + "x".repeat(40_000) + "\r\n";
+        String element = "$600000\r\n" + "x".repeat(600_000) + "\r\n";
         assertThat(reads("*2\r\n" + element + element)).isFalse();
     }
 

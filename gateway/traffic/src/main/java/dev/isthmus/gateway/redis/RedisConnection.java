@@ -141,6 +141,8 @@ final class RedisConnection implements AutoCloseable {
         if (current == null || !current.isOpen()) {
             if (current != null) {
                 noAnswer(new IOException("the connection was closed"));
+                // The client keeps what it was not told to close.
+                leave(current);
             }
             if (attempts.due()) {
                 connect();

@@ -14,11 +14,13 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
+import java.lang.reflect.Field;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.ExecutionException;
@@ -100,6 +102,9 @@ class HostileRedisTest {
                     in.readLine();
                     command = i == 0 ? new String(word).toUpperCase(Locale.ROOT) : command;
                 }
+                if (command.equals("EVALSHA") && answer.isEmpty()) {
+                    return;
+                }
                 String response = command.equals("EVALSHA") ? answer : command.equals("PING") ? "+PONG\r\n" : "+OK\r\n";
                 out.write(response.getBytes(StandardCharsets.UTF_8));
             }
@@ -162,5 +167,35 @@ class HostileRedisTest {
         answer = GRANT;
         await().atMost(PATIENCE).until(connection::answers);
         assertGranted();
+    }
+
+    private static Object field(Object of, String name) throws ReflectiveOperationException {
+        for (Class<?> type = of.getClass(); type != null; type = type.getSuperclass()) {
+            for (Field each : type.getDeclaredFields()) {
+                if (each.getName().equals(name)) {
+                    each.setAccessible(true);
+                    return each.get(of);
+                }
+            }
+        }
+        throw new NoSuchFieldException(name);
+    }
+
+    /** What the client keeps of its connections. */
+    private int kept() throws ReflectiveOperationException {
+        return ((Collection<?>) field(field(field(connection, "servers"), "client"), "closeableResources")).size();
+    }
+
+    @Test
+    void connectionsThatTheServerEnds_areNotKept() throws Exception {
+        assertGranted();
+        int before = kept();
+        for (int i = 0; i < 3; i++) {
+            answer = "";
+            assertThatThrownBy(this::take).isInstanceOf(ExecutionException.class);
+            answer = GRANT;
+            assertGranted();
+        }
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(kept()).isEqualTo(before));
     }
 }

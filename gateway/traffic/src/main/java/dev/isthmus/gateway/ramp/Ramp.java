@@ -12,7 +12,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.List;
 import java.util.Map;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -257,15 +256,21 @@ final class Ramp implements AutoCloseable {
         return due && progress.held.isEmpty();
     }
 
-    /** Advances to the next step, or to the end of the last one. */
-    synchronized void next() {
-        List<Double> steps = plan.config().steps();
-        if (progress.step + 1 == steps.size()) {
-            transition(RampState.COMPLETE);
-            event(LOG.atInfo()).log("ramp of model '{}': target '{}' has its full share", plan.model(), plan.arm());
+    /**
+     * Advances to the next step, or to the end of the last one, unless an operator or a reload has changed the ramp since.
+     *
+     * @param next as {@link #check} has returned it
+     */
+    synchronized void advance(SavedRamp next) {
+        if (!next.follows(saved())) {
             return;
         }
-        enter(progress.step + 1);
+        if (next.state() == RampState.COMPLETE) {
+            transition(RampState.COMPLETE);
+            event(LOG.atInfo()).log("ramp of model '{}': target '{}' has its full share", plan.model(), plan.arm());
+        } else {
+            enter(next.step());
+        }
     }
 
     private void transition(RampState state) {

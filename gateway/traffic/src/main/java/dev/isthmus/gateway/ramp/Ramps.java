@@ -183,7 +183,7 @@ public final class Ramps implements AutoCloseable {
             if (next == null) {
                 merge(ramp);
             } else if (shared == null) {
-                ramp.next();
+                ramp.advance(next);
             } else {
                 // It stays at its step if the other gateways cannot be reached.
                 exchange(ramp, SharedRamps.RampCommand.ADVANCE, next);
@@ -308,6 +308,10 @@ public final class Ramps implements AutoCloseable {
         }
         synchronized (exchanging) {
             SavedRamp mine = ramp.saved();
+            if (command == SharedRamps.RampCommand.ADVANCE && !wanted.follows(mine)) {
+                // An operator or a reload has changed it since.
+                return true;
+            }
             try {
                 SavedRamp timed = wanted.with(wanted.state(), wanted.step(), clock.instant());
                 ramp.adopt(shared.exchange(ramp.plan().model(), mine, command, timed));

@@ -46,6 +46,15 @@ public record SavedRamp(
                 plan.configuration(), goesOn ? RampState.RUNNING : state, kept, share, reason, changed, round);
     }
 
+    /** Whether this is the next step of a ramp that is running, or its end, in the same round. */
+    boolean follows(SavedRamp before) {
+        int reached = state == RampState.COMPLETE ? step : step - 1;
+        return before.state == RampState.RUNNING
+                && before.step == reached
+                && before.round == round
+                && before.configuration.equals(configuration);
+    }
+
     /** The same with another state and step, which it has from a time on. */
     SavedRamp with(RampState otherState, int otherStep, Instant since) {
         return new SavedRamp(configuration, otherState, otherStep, share, reason, since, round);

@@ -49,6 +49,15 @@ class RampsTest {
     private final CountDownLatch busy = new CountDownLatch(1);
 
     private Ramps ramps;
+    /** Runs once, when a ramp reads the time: as if another thread had been faster. */
+    private Runnable meanwhile = () -> {};
+
+    private Instant time() {
+        Runnable once = meanwhile;
+        meanwhile = () -> {};
+        once.run();
+        return CHANGED;
+    }
 
     @BeforeEach
     void start() {
@@ -59,7 +68,7 @@ class RampsTest {
                 Thread.currentThread().interrupt();
             }
         });
-        ramps = new Ramps(registry, now::get, () -> CHANGED, scheduler, new RampStateFile(null), null);
+        ramps = new Ramps(registry, now::get, this::time, scheduler, new RampStateFile(null), null);
         ramps.install(Map.of(plan(0.001), weights(shares)));
         calls("stable", 250, 0, 10);
     }
@@ -675,5 +684,71 @@ class RampsTest {
             names = {"INVALID_ARGUMENT", "NOT_FOUND", "CANCELLED", "RESOURCE_EXHAUSTED", "PAYLOAD_TOO_LARGE"})
     void failuresOfClients_doNot(ErrorCode code) {
         assertThat(Ramps.counts(code)).isFalse();
+    }
+
+    @Test
+    void rollback_whileTheLastStepEnds_stays() {
+        for (int i = 0; i < 2; i++) {
+            calls("canary", 100, 0, 10);
+            passes(MINUTE);
+        }
+        calls("canary", 100, 0, 10);
+        meanwhile = () -> ramps.rollBack("m");
+        passes(MINUTE);
+        assertThat(report()).returns(RampState.ROLLED_BACK, RampReport::state).returns(0.0, RampReport::share);
+    }
+
+    @Test
+    void restart_whileAStepEnds_isAtTheFirstOne() {
+        calls("canary", 100, 0, 10);
+        passes(MINUTE);
+        calls("canary", 100, 0, 10);
+        meanwhile = () -> ramps.restart("m");
+        passes(MINUTE);
+        assertThat(shares).containsExactly(0.1, 0.5, 0.1);
+    }
+
+    /** What gateways have in common, as Redis keeps it. */
+    private static final class CommonState implements SharedRamps {
+        private @Nullable SavedRamp common;
+
+        @Override
+        public SavedRamp exchange(String model, SavedRamp mine, RampCommand command, SavedRamp wanted) {
+            SavedRamp before = common == null ? mine : common;
+            SavedRamp next = switch (command) {
+                case MERGE, PAUSE, RESUME -> before;
+                case ADVANCE ->
+                    before.round() == mine.round() && before.step() == mine.step()
+                            ? before.with(wanted.state(), wanted.step(), wanted.changed())
+                            : before;
+                case RESTART ->
+                    new SavedRamp(
+                            before.configuration(),
+                            RampState.RUNNING,
+                            0,
+                            before.share(),
+                            "",
+                            wanted.changed(),
+                            before.round() + 1);
+            };
+            common = next;
+            return next;
+        }
+    }
+
+    @Test
+    void restart_whileASharedStepEnds_isAtTheFirstOne() {
+        List<Double> installed = new ArrayList<>();
+        ramps.close();
+        ramps = new Ramps(registry, now::get, this::time, scheduler, new RampStateFile(null), new CommonState());
+        ramps.install(Map.of(plan(0.001), weights(installed)));
+        calls("stable", 250, 0, 10);
+        calls("canary", 100, 0, 10);
+        passes(MINUTE);
+        calls("canary", 100, 0, 10);
+        meanwhile = () -> ramps.restart("m");
+        passes(MINUTE);
+        assertThat(installed).endsWith(0.5, 0.1);
+        assertThat(report().step()).isZero();
     }
 }

@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
@@ -502,7 +503,8 @@ public final class Route {
 
         WeightedTarget arm(
                 String route, WeightedTargets split, @Nullable RequestedVersion version, RandomGenerator random) {
-            String key = version == null ? route : route + '\n' + version.version();
+            // Clients choose versions, but not those of the targets.
+            String key = version == null ? route : route + '\n' + Objects.requireNonNullElse(version.pin(), "");
             String name = armByRoute.get(key);
             WeightedTarget previous = name == null ? null : split.named(name);
             if (previous != null && split.keeps(previous, version)) {

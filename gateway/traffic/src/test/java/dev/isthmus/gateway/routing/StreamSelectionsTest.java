@@ -91,4 +91,23 @@ class StreamSelectionsTest {
         assertThat(target(table, new ModelRef("m", "1"))).isEqualTo(target(table, new ModelRef("m", "1")));
         assertThat(target(table, new ModelRef("m", "1"))).isNotEqualTo(target(table, new ModelRef("m", "2")));
     }
+
+    /** Otherwise it would keep a choice for each version that a client makes up. */
+    @Test
+    void stream_keepsItsArm_whicheverVersionsAreNamed() {
+        Route route = tables.route(Model.split(50, 50).target("pinned", "pinned", null, "4", 0));
+        StreamSelections stream = new StreamSelections();
+        Set<String> arms = new HashSet<>();
+        for (int i = 100; i < 200; i++) {
+            ModelRef requested = new ModelRef("m", Integer.toString(i));
+            arms.add(route.pick(requested, RequestAttributes.NONE, stream)
+                    .target()
+                    .arm());
+        }
+        assertThat(arms).hasSize(1).doesNotContain("pinned");
+        assertThat(route.pick(new ModelRef("m", "4"), RequestAttributes.NONE, stream)
+                        .target()
+                        .arm())
+                .isEqualTo("pinned");
+    }
 }

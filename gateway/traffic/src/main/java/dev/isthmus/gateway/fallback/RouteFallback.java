@@ -293,7 +293,7 @@ public record RouteFallback(Route route) implements RouteService {
             int before = kept.size();
             try {
                 stream.send(request, message, emptyFinal);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 if (kept.size() == before && before > 0) {
                     kept.removeLast().second().release();
                 }
@@ -346,9 +346,11 @@ public record RouteFallback(Route route) implements RouteService {
             failed.cancel();
             moved.forEach(each -> failed.ended(System.nanoTime() - each.since(), failure));
             client.redirected(failure, to.model());
-            UpstreamStream opened = to.service().inferStream(call, to.model(), answers);
-            if (!ended) {
-                stream = opened;
+            try {
+                UpstreamStream opened = to.service().inferStream(call, to.model(), answers);
+                stream = ended ? stream : opened;
+            } catch (RuntimeException | OutOfMemoryError e) {
+                answers.fail(CallLog.failureOf(e, call.context()));
             }
             for (KeptRequest each : moved) {
                 if (ended) {

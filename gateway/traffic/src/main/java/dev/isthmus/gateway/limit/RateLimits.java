@@ -11,6 +11,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -218,13 +219,20 @@ public final class RateLimits implements AutoCloseable {
             this.meters = new ReplaceableMeters(meters);
             this.usages = Caffeine.newBuilder()
                     .maximumSize(MAX_KEYS)
-                    .expireAfterAccess(rate.burst().compareTo(IDLE) > 0 ? rate.burst() : IDLE)
+                    .expireAfterAccess(idle(rate))
                     .ticker(nanoTime::getAsLong)
                     // Keeps eviction off the common pool.
                     .executor(Runnable::run)
                     .build(this::usage);
             this.refusedRequests = counter("requests");
             this.refusedBodies = counter("bytes");
+        }
+
+        /** Longer than a value takes to be unused again, whatever it owes for its last body. */
+        private static Duration idle(ModelConfig.Rate rate) {
+            Integer bytes = rate.bytesPerSecond();
+            Duration debt = Duration.ofSeconds(bytes == null ? 0 : Integer.MAX_VALUE / bytes);
+            return Collections.max(List.of(IDLE, rate.burst().plus(debt)));
         }
 
         private Counter counter(String kind) {

@@ -117,4 +117,14 @@ class RateLimitsTest {
         limits(new Rate(null, false, 1, null, SECOND)).close();
         assertThat(meters.getMeters()).isEmpty();
     }
+
+    @Test
+    void debtOfALargeBody_isNotForgotten_whileNobodyCalls() {
+        RateLimits limits = limits(new Rate("x-api-key", false, 0, 100, SECOND));
+        ask(limits, "a").body(1_000_000);
+        now.addAndGet(Duration.ofHours(2).toNanos());
+        RateLimits.Charge second = ask(limits, "a");
+        OipException refused = catchThrowableOfType(OipException.class, () -> second.body(100));
+        assertThat(refused.retryAfter()).contains(Duration.ofSeconds(10_000 - 2 * 3600));
+    }
 }

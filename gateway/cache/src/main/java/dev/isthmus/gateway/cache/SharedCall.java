@@ -184,7 +184,7 @@ final class SharedCall implements Reply, Subscription {
         if (message instanceof ReplyMessage.Inference inference) {
             try {
                 keep(inference);
-            } catch (RuntimeException fault) {
+            } catch (RuntimeException | OutOfMemoryError fault) {
                 // Those that wait are sent on their own.
                 CallLog.failureOf(fault, first.call().context());
                 response = null;

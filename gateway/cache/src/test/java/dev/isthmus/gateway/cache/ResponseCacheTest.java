@@ -33,6 +33,7 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -486,5 +487,26 @@ class ResponseCacheTest {
                         .counter()
                         .count())
                 .isEqualTo(1);
+    }
+
+    @Test
+    void withoutMemoryToKeepTheResponse_itsClientGetsIt_andOthersAreSent() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        Requested first = send(cache, 1);
+        Requested waiting = send(cache, 1);
+        byte[] message = ModelInferResponse.newBuilder()
+                .setModelName("served")
+                .setId("of the first")
+                .addRawOutputContents(ByteString.copyFrom(new byte[2_000]))
+                .build()
+                .toByteArray();
+        ByteBuf received = memory.buffer(message.length).writeBytes(message);
+        memory.failAfter(0);
+        upstream.last().reply.only(new ReplyMessage.Inference(new InferMessage.ProtobufMessage(received)));
+        assertThat(memory.failed()).isTrue();
+        assertThat(first.completed).isTrue();
+        assertThat(waiting.completed).isFalse();
+        assertThat(upstream.requests).hasSize(2);
+        assertThat(memory.held()).isZero();
     }
 }

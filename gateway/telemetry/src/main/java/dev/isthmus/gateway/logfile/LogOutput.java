@@ -44,12 +44,8 @@ public final class LogOutput implements AutoCloseable {
             close();
             rotate(file);
         }
-        OutputStream out = open;
-        if (out == null) {
-            out = open();
-            open = out;
-        }
         try {
+            OutputStream out = open == null ? open() : open;
             out.write(lines, 0, count);
             out.flush();
             length += count;
@@ -66,6 +62,7 @@ public final class LogOutput implements AutoCloseable {
         }
         boolean cut = isCut(file);
         OutputStream out = Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        open = out;
         rotates = Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS);
         length = Files.size(file);
         if (cut) {
@@ -89,7 +86,7 @@ public final class LogOutput implements AutoCloseable {
 
     private void rotate(Path full) throws IOException {
         if (keep == 0) {
-            Files.delete(full);
+            Files.deleteIfExists(full);
         }
         for (int number = keep; number > 0; number--) {
             Path older = number == 1 ? full : numbered(full, number - 1);
@@ -108,7 +105,7 @@ public final class LogOutput implements AutoCloseable {
     public void close() throws IOException {
         OutputStream closing = open;
         open = null;
-        if (closing != null && file != null) {
+        if (closing != null) {
             closing.close();
         }
     }

@@ -38,25 +38,27 @@ final class OtlpSender implements SpanExport.SpanSender {
 
     private final TracingConfig config;
     private final @Nullable WatchedFiles ca;
-    /** The library limits the time until the head of a response, not until its end. */
-    private ExecutorService requests;
+    /** Null before the first spans, and while the authority's certificate cannot be read. */
+    private @Nullable Connection connection;
 
-    private OtlpHttpSpanExporter exporter;
+    /** @param requests runs them: the library limits the time until the head of a response, not until its end */
+    private record Connection(OtlpHttpSpanExporter exporter, ExecutorService requests) {
+        void close() {
+            requests.shutdownNow();
+            exporter.close();
+        }
+    }
 
     /** Connects when there are spans. */
     OtlpSender(TracingConfig config) {
         LIBRARY.setLevel(Level.OFF);
         this.config = config;
         ca = config.ca() == null ? null : new WatchedFiles(List.of(config.ca()), false);
-        requests = newRequests();
-        exporter = connect();
     }
 
-    private static ExecutorService newRequests() {
-        return Executors.newSingleThreadExecutor(new DefaultThreadFactory("isthmus-otlp-traces", true));
-    }
-
-    private OtlpHttpSpanExporter connect() {
+    private Connection connect() {
+        ExecutorService requests =
+                Executors.newSingleThreadExecutor(new DefaultThreadFactory("isthmus-otlp-traces", true));
         OtlpHttpSpanExporterBuilder builder = OtlpHttpSpanExporter.builder()
                 .setEndpoint(config.endpoint())
                 .setTimeout(config.timeout())
@@ -71,7 +73,7 @@ final class OtlpSender implements SpanExport.SpanSender {
             ca.loading();
             builder.setTrustedCertificates(content(file));
         }
-        return builder.build();
+        return new Connection(builder.build(), requests);
     }
 
     private static byte[] content(Path file) {
@@ -102,31 +104,30 @@ final class OtlpSender implements SpanExport.SpanSender {
 
     @Override
     public @Nullable String send(List<SpanData> spans) {
-        if (ca != null && ca.check() == FileChange.CHANGED) {
-            reconnect();
+        Connection open = connection;
+        if (open == null || (ca != null && ca.check() == FileChange.CHANGED)) {
+            close();
+            open = connect();
+            connection = open;
         }
-        CompletableResultCode result = exporter.export(spans);
+        CompletableResultCode result = open.exporter().export(spans);
         result.join(config.timeout().toMillis() + GRACE_MILLIS, TimeUnit.MILLISECONDS);
         if (result.isSuccess()) {
             return null;
         }
         if (!result.isDone()) {
-            reconnect();
+            // Ends the request that is under way.
+            close();
         }
         Throwable cause = result.getFailureThrowable();
         return cause == null ? "no response in time" : FailureReason.of(cause);
     }
 
-    /** Ends the request that is under way. */
-    private void reconnect() {
-        close();
-        requests = newRequests();
-        exporter = connect();
-    }
-
     @Override
     public void close() {
-        requests.shutdownNow();
-        exporter.close();
+        if (connection != null) {
+            connection.close();
+            connection = null;
+        }
     }
 }

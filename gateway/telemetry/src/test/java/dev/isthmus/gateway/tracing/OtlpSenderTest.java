@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.tracing;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
@@ -9,14 +10,23 @@ import dev.isthmus.gateway.settings.TracingConfig.ParentDecision;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509TrustManager;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Against a collector that accepts spans and does not end its responses. */
 class OtlpSenderTest {
@@ -65,6 +75,10 @@ class OtlpSenderTest {
     }
 
     private OtlpSender sender(Duration timeout) {
+        return sender(timeout, null);
+    }
+
+    private OtlpSender sender(Duration timeout, @Nullable Path ca) {
         return new OtlpSender(new TracingConfig(
                 "http://127.0.0.1:" + collector.getAddress().getPort() + "/v1/traces",
                 1,
@@ -72,7 +86,7 @@ class OtlpSenderTest {
                 "isthmus",
                 Map.of(),
                 Map.of(),
-                null,
+                ca,
                 timeout,
                 10));
     }
@@ -97,6 +111,26 @@ class OtlpSenderTest {
             response = CollectorResponse.ENDLESS;
             assertThat(sender.send(List.of())).isNotNull();
             response = CollectorResponse.EMPTY;
+            assertThat(sender.send(List.of())).isNull();
+        }
+    }
+
+    /** The certificate of one that the JVM trusts, as PEM. */
+    private static String anyAuthority() throws GeneralSecurityException {
+        TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        factory.init((KeyStore) null);
+        X509TrustManager trusted = (X509TrustManager) factory.getTrustManagers()[0];
+        String encoded = Base64.getMimeEncoder().encodeToString(trusted.getAcceptedIssuers()[0].getEncoded());
+        return "-----BEGIN CERTIFICATE-----\n" + encoded + "\n-----END CERTIFICATE-----\n";
+    }
+
+    /** A Secret may be mounted late, and is removed for a moment when it is replaced by hand. */
+    @Test
+    void authorityThatCannotBeRead_isReadLater(@TempDir Path folder) throws Exception {
+        Path ca = folder.resolve("ca.pem");
+        try (OtlpSender sender = sender(Duration.ofMinutes(1), ca)) {
+            assertThatThrownBy(() -> sender.send(List.of())).hasMessage(ca + " cannot be read");
+            Files.writeString(ca, anyAuthority());
             assertThat(sender.send(List.of())).isNull();
         }
     }

@@ -13,7 +13,6 @@ import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import io.netty.util.AsciiString;
 import java.util.Map;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -29,7 +28,6 @@ final class BatchMember extends ForwardingReply implements Subscription {
     private final Upstream upstream;
     private final Call call;
     private final UpstreamRequest.InferenceRequest request;
-    private final Reply client;
     private final long startNanos = System.nanoTime();
 
     private @Nullable JoinedBatch batch;
@@ -49,7 +47,6 @@ final class BatchMember extends ForwardingReply implements Subscription {
         this.upstream = upstream;
         this.call = call;
         this.request = request;
-        this.client = client;
     }
 
     Call call() {
@@ -98,7 +95,7 @@ final class BatchMember extends ForwardingReply implements Subscription {
             OipException failure = new UpstreamFailures(upstream.name(), () -> false)
                     .timedOut(call.deadlineNanos() - startNanos, null);
             cancel();
-            client.fail(failure);
+            delegate().fail(failure);
         }
     }
 
@@ -187,13 +184,13 @@ final class BatchMember extends ForwardingReply implements Subscription {
             call.memory().response(part.bytes());
         } catch (OipException noMemory) {
             part.release();
-            client.fail(noMemory);
+            delegate().fail(noMemory);
             return;
         }
         if (!headers.isEmpty()) {
-            client.headers(headers);
+            delegate().headers(headers);
         }
-        client.only(new ReplyMessage.Inference(part));
+        delegate().only(new ReplyMessage.Inference(part));
     }
 
     /** The joined call has failed for all its requests. */
@@ -203,7 +200,7 @@ final class BatchMember extends ForwardingReply implements Subscription {
                     if (!ended) {
                         end();
                         linked();
-                        client.fail(failure);
+                        delegate().fail(failure);
                     }
                 },
                 () -> {});
@@ -230,16 +227,11 @@ final class BatchMember extends ForwardingReply implements Subscription {
     }
 
     @Override
-    public void identified(AsciiString id) {
-        client.identified(id);
-    }
-
-    @Override
     public void complete() {
         if (!ended) {
             end();
             endSent(true);
-            client.complete();
+            super.complete();
         }
     }
 
@@ -248,7 +240,7 @@ final class BatchMember extends ForwardingReply implements Subscription {
         if (!ended) {
             end();
             endSent(false);
-            client.fail(failure);
+            super.fail(failure);
         }
     }
 

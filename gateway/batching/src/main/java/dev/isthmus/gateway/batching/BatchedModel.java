@@ -100,7 +100,8 @@ final class BatchedModel {
         List<JoinedBatch> complete = new ArrayList<>(1);
         JoinedBatch batch = open.get(request.key());
         if (batch != null && !batch.fits(request, bounds)) {
-            close(batch, complete);
+            close(batch);
+            complete.add(batch);
             batch = null;
         }
         if (batch == null) {
@@ -109,23 +110,19 @@ final class BatchedModel {
         }
         batch.add(member, request);
         if (batch.size() >= limit.requests() || batch.isFull(bounds)) {
-            close(batch, complete);
+            close(batch);
+            complete.add(batch);
         }
         return complete;
     }
 
     /** The batch has waited long enough. Returns whether it is to be sent. */
     synchronized boolean close(JoinedBatch batch) {
-        List<JoinedBatch> complete = new ArrayList<>(1);
-        close(batch, complete);
-        return !complete.isEmpty();
-    }
-
-    private void close(JoinedBatch batch, List<JoinedBatch> complete) {
-        if (open.remove(batch.key(), batch)) {
+        boolean waits = open.remove(batch.key(), batch);
+        if (waits) {
             batch.closed(begin(batch.size()));
-            complete.add(batch);
         }
+        return waits;
     }
 
     /**
@@ -164,10 +161,8 @@ final class BatchedModel {
         }
         calls--;
         requests -= call.requests;
-        List<JoinedBatch> complete = new ArrayList<>();
-        if (calls == 0) {
-            List.copyOf(open.values()).forEach(each -> close(each, complete));
-        }
+        List<JoinedBatch> complete = calls == 0 ? List.copyOf(open.values()) : List.of();
+        complete.forEach(this::close);
         return complete;
     }
 

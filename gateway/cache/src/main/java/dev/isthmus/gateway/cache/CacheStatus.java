@@ -31,9 +31,6 @@ final class CacheStatus {
     }
 
     private static Map<String, String> with(Map<String, String> headers, String status) {
-        if (headers.isEmpty()) {
-            return Map.of(NAME, status);
-        }
         Map<String, String> all = new HashMap<>(headers);
         all.put(NAME, status);
         return Map.copyOf(all);

@@ -11,35 +11,19 @@ public final class HashSecret {
 
     private static final int PREFIX = 32;
 
-    private final byte[] prefix = new byte[PREFIX];
-    private final long[] first = new long[WORDS];
-    private final long[] second = new long[WORDS];
+    /** What the hashed text begins with. */
+    final byte[] prefix = new byte[PREFIX];
+    /** One for each word of a block. */
+    final long[] first = new long[WORDS];
+    /** Others for each word of a block. */
+    final long[] second = new long[WORDS];
 
-    private HashSecret(SecureRandom random) {
+    public HashSecret() {
+        SecureRandom random = new SecureRandom();
         byte[] bytes = new byte[2 * WORDS * Long.BYTES];
         random.nextBytes(bytes);
         LongBuffer words = ByteBuffer.wrap(bytes).asLongBuffer();
         words.get(first).get(second);
         random.nextBytes(prefix);
-    }
-
-    /** New ones. */
-    public static HashSecret random() {
-        return new HashSecret(new SecureRandom());
-    }
-
-    /** What the hashed text begins with. */
-    byte[] prefix() {
-        return prefix;
-    }
-
-    /** One for each word of a block. */
-    long[] first() {
-        return first;
-    }
-
-    /** Others for each word of a block. */
-    long[] second() {
-        return second;
     }
 }

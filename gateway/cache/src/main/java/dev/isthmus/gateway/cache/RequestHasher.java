@@ -62,7 +62,7 @@ public final class RequestHasher {
     private final MessageDigest digest;
 
     public RequestHasher(HashSecret secret) {
-        this.prefix = secret.prefix();
+        this.prefix = secret.prefix;
         this.blocks = new BlockHash(secret);
         this.digest = Digests.of(Digests.SHA_256);
     }
@@ -210,8 +210,8 @@ public final class RequestHasher {
         private final ByteBuffer sums = ByteBuffer.allocate(GATHERED * 2 * Long.BYTES);
 
         BlockHash(HashSecret secret) {
-            this.first = secret.first();
-            this.second = secret.second();
+            this.first = secret.first;
+            this.second = secret.second;
         }
 
         /**

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.github.benmanes.caffeine.cache.RemovalCause;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.metrics.LabelledCounters;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.gateway.settings.CacheConfig;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -18,10 +19,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /** The caches of all routes of a gateway, and what they share: their memory and the secret of their keys. Thread-safe. */
 public final class ResponseCaches {
@@ -34,7 +35,7 @@ public final class ResponseCaches {
     private final long limit;
 
     private final ReservedBytes memory;
-    private final HashSecret secret = HashSecret.random();
+    private final HashSecret secret = new HashSecret();
     private final FastThreadLocal<RequestHasher> hashers = new FastThreadLocal<>() {
         @Override
         protected RequestHasher initialValue() {
@@ -43,8 +44,6 @@ public final class ResponseCaches {
     };
     /** By route: the last one that was opened. */
     private final ConcurrentSkipListMap<String, ResponseCache> current = new ConcurrentSkipListMap<>();
-
-    private final Map<String, List<Gauge>> gauges = new ConcurrentHashMap<>();
 
     /** With a quarter of the heap. */
     public ResponseCaches(MeterRegistry registry, LongSupplier nanoTime) {
@@ -61,37 +60,11 @@ public final class ResponseCaches {
 
     /** An empty cache for a route; the one before, if there is one, is to be closed. */
     public ResponseCache open(String route, CacheConfig config) {
-        ResponseCache cache = new ResponseCache(route, config, this, new CacheMeters(registry, route), nanoTime);
+        CacheMeters meters = new CacheMeters(registry, route);
+        ResponseCache cache = new ResponseCache(route, config, this, meters, nanoTime);
+        meters.show(cache);
         current.put(route, cache);
-        gauges.computeIfAbsent(
-                route,
-                unknown -> List.of(
-                        gauge(
-                                route,
-                                "isthmus.cache.size",
-                                "bytes",
-                                ResponseCache::bytes,
-                                "Memory of the responses kept"),
-                        gauge(route, "isthmus.cache.entries", "", ResponseCache::entries, "Responses kept"),
-                        gauge(
-                                route,
-                                "isthmus.cache.waiting",
-                                "",
-                                ResponseCache::waiting,
-                                "Requests that wait for the response to an equal one")));
         return cache;
-    }
-
-    private Gauge gauge(
-            String route, String name, String unit, ToDoubleFunction<ResponseCache> value, String description) {
-        return Gauge.builder(name, current, caches -> {
-                    ResponseCache cache = caches.get(route);
-                    return cache == null ? 0 : value.applyAsDouble(cache);
-                })
-                .description(description)
-                .tag("model", route)
-                .baseUnit(unit.isEmpty() ? null : unit)
-                .register(registry);
     }
 
     /**
@@ -124,10 +97,6 @@ public final class ResponseCaches {
     void closed(ResponseCache cache) {
         if (current.remove(cache.route(), cache)) {
             cache.meters().close();
-            List<Gauge> removed = gauges.remove(cache.route());
-            if (removed != null) {
-                removed.forEach(registry::remove);
-            }
         }
     }
 
@@ -147,11 +116,7 @@ public final class ResponseCaches {
      * @param models keys of routes, and names by which servers call models
      */
     public long purge(Set<String> models) {
-        long removed = 0;
-        for (ResponseCache each : new ArrayList<>(current.values())) {
-            removed += each.purge(models);
-        }
-        return removed;
+        return current.values().stream().mapToLong(each -> each.purge(models)).sum();
     }
 
     /** What is kept, and how often it was returned, as JSON. */
@@ -181,9 +146,11 @@ public final class ResponseCaches {
         private final Map<UnstoredReason, Counter> unstored;
         private final Counter evicted;
         private final Counter expired;
+        private final ReplaceableMeters gauges;
 
         CacheMeters(MeterRegistry registry, String model) {
             this.registry = registry;
+            gauges = new ReplaceableMeters(registry);
             outcomes = LabelledCounters.of(
                     CacheOutcome.class,
                     each -> Counter.builder("isthmus.cache.requests")
@@ -200,6 +167,30 @@ public final class ResponseCaches {
                             .register(registry));
             evicted = removed(model, "size");
             expired = removed(model, "expired");
+        }
+
+        /** Registers what its cache holds, in place of the one before. */
+        void show(ResponseCache cache) {
+            gauge("isthmus.cache.size", "Memory of the responses kept", "bytes", cache, ResponseCache::bytes);
+            gauge("isthmus.cache.entries", "Responses kept", null, cache, ResponseCache::entries);
+            gauge(
+                    "isthmus.cache.waiting",
+                    "Requests that wait for the response to an equal one",
+                    null,
+                    cache,
+                    ResponseCache::waiting);
+        }
+
+        private void gauge(
+                String name,
+                String description,
+                @Nullable String unit,
+                ResponseCache cache,
+                ToDoubleFunction<ResponseCache> value) {
+            gauges.add(Gauge.builder(name, cache, value)
+                    .description(description)
+                    .tag("model", cache.route())
+                    .baseUnit(unit)::register);
         }
 
         private Counter removed(String model, String cause) {
@@ -233,6 +224,7 @@ public final class ResponseCaches {
 
         /** Removes them. */
         void close() {
+            gauges.close();
             List<Counter> all = new ArrayList<>(outcomes.values());
             all.addAll(unstored.values());
             all.add(evicted);

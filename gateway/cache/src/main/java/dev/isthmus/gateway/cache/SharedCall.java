@@ -169,13 +169,9 @@ final class SharedCall implements Reply, Subscription {
 
     @Override
     public void headers(Map<String, String> more) {
-        if (headers.isEmpty()) {
-            headers = more;
-        } else {
-            Map<String, String> all = new HashMap<>(headers);
-            all.putAll(more);
-            headers = all;
-        }
+        Map<String, String> all = new HashMap<>(headers);
+        all.putAll(more);
+        headers = all;
         reply.headers(more);
     }
 

@@ -35,7 +35,7 @@ class RequestHasherTest {
     private static final Tensor A = input("a", DataType.INT32, 1, "1234");
     private static final Tensor B = input("b", DataType.INT32, 1, "5678");
 
-    private final RequestHasher hasher = new RequestHasher(HashSecret.random());
+    private final RequestHasher hasher = new RequestHasher(new HashSecret());
     private final EventLoop loop = new DefaultEventLoop();
 
     @AfterEach
@@ -198,7 +198,7 @@ class RequestHasherTest {
 
     @Test
     void anotherProcess_hasOtherKeys() {
-        RequestHasher other = new RequestHasher(HashSecret.random());
+        RequestHasher other = new RequestHasher(new HashSecret());
         InferRequest request = request(Map.of(), List.of(A));
         assertThat(other.key(CacheConfig.DEFAULT, call(Map.of(), HeaderFields.NONE, "me"), "u", request))
                 .isNotEqualTo(key(request));

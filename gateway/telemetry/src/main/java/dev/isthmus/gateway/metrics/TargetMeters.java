@@ -7,7 +7,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -29,7 +28,7 @@ public final class TargetMeters implements AutoCloseable {
     private final ReplaceableMeters meters;
     private final String model;
     private final LongSupplier nanoTime;
-    private final List<TargetMeter> targets = new ArrayList<>();
+    private final List<TargetMeter> targets;
 
     /**
      * The labels of a target.
@@ -137,9 +136,8 @@ public final class TargetMeters implements AutoCloseable {
         this.meters = new ReplaceableMeters(registry);
         this.model = model;
         this.nanoTime = nanoTime;
-        for (TargetLabels each : targets) {
-            this.targets.add(new TargetMeter(each, timed));
-        }
+        this.targets =
+                targets.stream().map(each -> new TargetMeter(each, timed)).toList();
     }
 
     private Counter counter(Tags tags, String outcome) {

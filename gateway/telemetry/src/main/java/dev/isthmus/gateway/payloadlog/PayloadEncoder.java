@@ -172,8 +172,7 @@ final class PayloadEncoder {
         InferRequest request = switch (message) {
             case InferMessage.RestMessage(RestBody body) -> read(model, body);
             case InferMessage.ProtobufMessage(ByteBuf encoded) -> ProtobufReader.request(encoded, limits);
-            case InferMessage.DecodedRequest decoded -> decoded.request();
-            case InferMessage.Response response -> throw new IllegalArgumentException("a request is expected");
+            default -> throw new IllegalArgumentException("an encoded request is expected");
         };
         markOmission(attributes, omission.concerns(request.inputs()));
         return event(attributes, RestWriter.request(allocator, omission.apply(request), forms));

@@ -132,24 +132,12 @@ public final class RequestValidator implements Layer {
 
         /** A request does not match its model's metadata. */
         void invalid(String model, MismatchReason reason) {
-            increment(invalid, model, reason, this::invalidCounters);
+            LabelledCounters.increment(invalid.computeIfAbsent(model, this::invalidCounters), reason);
         }
 
         /** A request is sent although it is not known whether it matches. */
         void passed(String model, PassedReason reason) {
-            increment(passed, model, reason, this::passedCounters);
-        }
-
-        private static <E extends Enum<E>> void increment(
-                Map<String, Map<E, Counter>> byModel,
-                String model,
-                E reason,
-                Function<String, Map<E, Counter>> register) {
-            Map<E, Counter> counters = byModel.get(model);
-            if (counters == null) {
-                counters = byModel.computeIfAbsent(model, register);
-            }
-            LabelledCounters.increment(counters, reason);
+            LabelledCounters.increment(passed.computeIfAbsent(model, this::passedCounters), reason);
         }
 
         private Map<MismatchReason, Counter> invalidCounters(String model) {

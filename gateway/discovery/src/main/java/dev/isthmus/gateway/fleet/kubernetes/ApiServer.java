@@ -30,7 +30,9 @@ import org.jspecify.annotations.Nullable;
  * request, since both are renewed. Thread-safe; blocks.
  */
 public final class ApiServer {
-    private static final Duration TIMEOUT = Duration.ofSeconds(15);
+    /** For the connection, and for each read of what is sent at once. */
+    static final Duration TIMEOUT = Duration.ofSeconds(15);
+
     private static final int MAX_FILE = 1 << 20;
     private static final int MAX_ERROR = 64 << 10;
     private static final JsonMapper JSON = new JsonMapper();
@@ -53,14 +55,15 @@ public final class ApiServer {
     /**
      * Requests JSON.
      *
-     * @param idle the longest time without data of the body
+     * @param idle the longest time without data
      * @return to be closed
      * @throws ApiException if the response has another status than 200
      */
     ObjectStream get(String path, Duration idle) throws IOException {
         HttpsURLConnection request = request(path, TIMEOUT);
-        requireStatus(request, HttpURLConnection.HTTP_OK);
+        // Later it would have no effect.
         request.setReadTimeout(Math.toIntExact(idle.toMillis()));
+        requireStatus(request, HttpURLConnection.HTTP_OK);
         return new ObjectStream(request);
     }
 

@@ -128,7 +128,7 @@ public final class ResourceWatch<T> implements AutoCloseable {
     private void list() throws IOException {
         KnownResources<T> listed = new KnownResources<>();
         String listedVersion = null;
-        try (ObjectStream body = server.get(watched.path(), IDLE);
+        try (ObjectStream body = server.get(watched.path(), ApiServer.TIMEOUT);
                 JsonParser parser = JSON.createParser(body)) {
             if (parser.nextToken() != JsonToken.START_OBJECT) {
                 throw new IOException("the API server's response is no list");

@@ -145,12 +145,19 @@ class KubernetesDiscoveryTest {
         server.nextOpen("");
         ApiServer silent = new ApiServer(server.access(), Map.of());
         String path = "/apis/discovery.k8s.io/v1/namespaces/ml/endpointslices?labelSelector=a";
-        assertThatThrownBy(() -> {
-                    try (ObjectStream body = silent.get(path, Duration.ofMillis(1))) {
-                        body.readAllBytes();
-                    }
-                })
-                .isInstanceOf(SocketTimeoutException.class);
+        CompletableFuture<Void> ended = new CompletableFuture<>();
+        Thread.ofVirtual().start(() -> {
+            try (ObjectStream body = silent.get(path, Duration.ofMillis(500))) {
+                body.readAllBytes();
+                ended.complete(null);
+            } catch (IOException e) {
+                ended.completeExceptionally(e);
+            }
+        });
+        // By its own limit, not by the one for the connection.
+        await().atMost(ApiServer.TIMEOUT.dividedBy(2)).until(ended::isDone);
+        assertThat(ended).isCompletedExceptionally();
+        assertThat(ended.exceptionNow()).isInstanceOf(SocketTimeoutException.class);
     }
 
     @Test

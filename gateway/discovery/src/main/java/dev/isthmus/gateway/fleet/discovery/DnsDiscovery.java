@@ -368,7 +368,7 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
                     }
                 }
                 int best = all.stream().mapToInt(ServiceRecord::priority).min().orElse(0);
-                all.removeIf(record -> record.priority != best || record.target.isEmpty());
+                all.removeIf(record -> record.priority != best || record.target.isEmpty() || record.port == 0);
                 return all;
             }
 

@@ -136,6 +136,17 @@ class DnsDiscoveryTest {
     }
 
     @Test
+    void targetWithoutAPort_isLeftOut() throws Exception {
+        names.service("_grpc._tcp.triton.test", 60, "0 0 b.test", "0 8001 a.test");
+        names.host("a.test", 60, "10.0.0.1");
+        names.host("b.test", 60, "10.0.0.2");
+
+        watch(REFRESH, List.of(), new ServerAddress.SrvAddress("_grpc._tcp.triton.test"));
+
+        assertThat(found).containsExactly(found("10.0.0.1", 8001, "a.test:8001"));
+    }
+
+    @Test
     void severalNames_areOneSet() throws Exception {
         names.host("a.test", 60, "10.0.0.1");
         names.host("b.test", 60, "10.0.0.2");

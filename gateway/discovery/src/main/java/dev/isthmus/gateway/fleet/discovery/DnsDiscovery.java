@@ -43,7 +43,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -169,16 +168,14 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
 
         private void lookUp() {
             if (!closed) {
-                lookup.start().whenComplete((found, failure) -> {
-                    if (failure == null) {
-                        found(found, lookup.timeToLive().seconds());
-                    } else {
-                        failed(
-                                failure instanceof CompletionException wrapped
-                                        ? requireNonNull(wrapped.getCause())
-                                        : failure);
-                    }
-                });
+                // Whatever fails, the listener too, is tried again.
+                lookup.start()
+                        .thenAccept(found -> found(found, lookup.timeToLive().seconds()))
+                        .whenComplete((done, failure) -> {
+                            if (failure != null) {
+                                failed(requireNonNull(failure.getCause()));
+                            }
+                        });
             }
         }
 

@@ -28,6 +28,7 @@ class DnsDiscoveryTest {
     private final NameServer names = new NameServer(loops.next());
     private final List<Registration> watches = new ArrayList<>();
     private volatile List<DiscoveredServer> found = List.of();
+    private volatile boolean refuses;
 
     @AfterEach
     void close() {
@@ -39,9 +40,17 @@ class DnsDiscoveryTest {
     private void watch(Duration refresh, List<String> searchDomains, ServerAddress... addresses) throws Exception {
         DnsDiscovery discovery = new DnsDiscovery(
                 loops.next(), new SingletonDnsServerAddressStreamProvider(names.address()), searchDomains);
-        Registration watch = discovery.watch(List.of(addresses), refresh, now -> found = List.copyOf(now));
+        Registration watch = discovery.watch(List.of(addresses), refresh, this::hear);
         watches.add(watch);
         watch.first().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    }
+
+    private void hear(List<DiscoveredServer> now) {
+        if (refuses) {
+            refuses = false;
+            throw new IllegalStateException("not now");
+        }
+        found = List.copyOf(now);
     }
 
     private static ServerAddress host(String name, int port) {
@@ -144,6 +153,19 @@ class DnsDiscoveryTest {
         watch(REFRESH, List.of(), new ServerAddress.SrvAddress("_grpc._tcp.triton.test"));
 
         assertThat(found).containsExactly(found("10.0.0.1", 8001, "a.test:8001"));
+    }
+
+    @Test
+    void listenerThatThrows_hearsOfTheNextLookUp() throws Exception {
+        names.host("a.test", 1, "10.0.0.1");
+        watch(REFRESH, List.of(), host("a.test", 8001));
+        refuses = true;
+        await().atMost(PATIENCE).until(() -> !refuses);
+
+        names.host("a.test", 1, "10.0.0.2");
+
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(found).containsExactly(found("10.0.0.2", 8001, "a.test:8001")));
     }
 
     @Test

@@ -374,11 +374,12 @@ public final class Authenticator implements AutoCloseable {
                 applied = true;
             } catch (ConfigException e) {
                 warn(String.join("; ", e.problems()));
-            } catch (OipException e) {
+            } catch (RuntimeException e) {
+                // Not only of the issuer: a client needs descriptors of files, which may be used up.
                 if (Thread.currentThread().isInterrupted()) {
                     return;
                 }
-                warn(e.message());
+                warn(e instanceof OipException known ? known.message() : e.toString());
             }
             listener.accept(applied);
             fetched(applied);

@@ -148,6 +148,14 @@ class FetchedKeysTest {
     }
 
     @Test
+    void anyException_isAFailureThatIsTriedAgain() {
+        FetchedKeys keys = new FetchedKeys("http://[", null, Duration.ofMinutes(1), worker, reloads::add);
+        await().atMost(PATIENCE).until(() -> reloads.size() > 1);
+        assertThat(reloads).doesNotContain(true);
+        assertThat(keys.current()).isNull();
+    }
+
+    @Test
     void unknownKey_fetchesOnce() {
         FetchedKeys keys = fetched(Duration.ofHours(1));
         await().atMost(PATIENCE).until(() -> reloads.contains(true));

@@ -202,7 +202,8 @@ public final class OidcProvider {
 
     private String idToken(IssuerHttp.IssuerResponse response) {
         try {
-            Map<String, Object> answer = JSONObjectUtils.parse(response.body());
+            // Nimbus makes null of the text null.
+            Map<String, Object> answer = Objects.requireNonNullElse(JSONObjectUtils.parse(response.body()), Map.of());
             if (answer.get("id_token") instanceof String token && response.isOk()) {
                 return token;
             }
@@ -266,7 +267,8 @@ public final class OidcProvider {
         static OidcMetadata parse(IssuerHttp http, String url, String issuer) {
             Map<String, Object> document;
             try {
-                document = JSONObjectUtils.parse(http.get(url).requireOk());
+                document = Objects.requireNonNullElse(
+                        JSONObjectUtils.parse(http.get(url).requireOk()), Map.of());
             } catch (ParseException e) {
                 throw http.unavailable(url + ": a JSON object is expected");
             }

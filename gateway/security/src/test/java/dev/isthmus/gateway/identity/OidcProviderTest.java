@@ -244,10 +244,12 @@ class OidcProviderTest {
         tokenStatus = 400;
         token = "{\"error\": \"invalid_grant\"}";
         fails(ErrorCode.UNAUTHENTICATED, "refused the login: invalid_grant", this::operator);
+        token = "null";
+        fails(ErrorCode.UNAUTHENTICATED, "refused the login: no id_token", this::operator);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "[]", "{}", "{\"issuer\": 1}"})
+    @ValueSource(strings = {"", "null", "[]", "{}", "{\"issuer\": 1}"})
     void metadata_thatAreNone_areTold(String document) {
         metadata = document;
         fails(

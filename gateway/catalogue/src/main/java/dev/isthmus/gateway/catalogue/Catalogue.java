@@ -230,16 +230,15 @@ public final class Catalogue implements AutoCloseable {
                 return Subscription.NONE;
             }
         }
-        Consumer<Target> forward =
+        Function<Target, Subscription> forward =
                 target -> target.upstream().send(call, new UpstreamRequest.ModelReadyRequest(target.model()), reply);
-        Consumer<LookupResult<Boolean>> deliver =
-                found -> deliver(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), forward, reply);
-        return new PendingClient<>(call, reply, deliver).begin(loop, then -> checkReady(model, then));
+        Function<LookupResult<Boolean>, Subscription> deliver = found ->
+                deliver(location, found, ready -> new ReplyMessage.ModelReadyState(model, ready), forward, reply);
+        return new PendingClient<>(call, reply, deliver).begin(loop, then -> checkReady(location, then));
     }
 
     /** Determines by on-demand checks and the model's policy whether it is ready, if active checks have no result. */
-    private void checkReady(ModelRef model, Consumer<LookupResult<Boolean>> then) {
-        ModelLocation location = locations.of(model);
+    private void checkReady(ModelLocation location, Consumer<LookupResult<Boolean>> then) {
         List<ModelOnServer> checked = records.of(location, ServerRecords.MAX_SERVERS).stream()
                 .map(server -> new ModelOnServer(server.record().server(), server.model()))
                 .toList();
@@ -273,35 +272,34 @@ public final class Catalogue implements AutoCloseable {
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
         // Throws for a model that is no longer routed, even if its metadata are still cached.
         ModelLocation location = locations.of(model);
-        Consumer<Target> forward =
+        Function<Target, Subscription> forward =
                 target -> target.upstream().send(call, new UpstreamRequest.ModelMetadataRequest(target.model()), reply);
-        Consumer<LookupResult<ModelMetadata>> deliver = found ->
-                deliver(model, found, is -> new ReplyMessage.Model(indexes.withVersions(model, is)), forward, reply);
+        Function<LookupResult<ModelMetadata>, Subscription> deliver = found -> deliver(
+                location, found, is -> new ReplyMessage.Model(indexes.withVersions(location, is)), forward, reply);
         Optional<LookupResult<ModelMetadata>> known = models.metadata().known(location);
         if (known.isPresent()) {
-            deliver.accept(known.get());
-            return Subscription.NONE;
+            return deliver.apply(known.get());
         }
         return new PendingClient<>(call, reply, deliver).begin(loop, then -> models.describe(location, then));
     }
 
     /** @param forward sends the client's request to a target, with the client's headers */
-    private <T> void deliver(
-            ModelRef model,
+    private static <T> Subscription deliver(
+            ModelLocation location,
             LookupResult<T> found,
             Function<T, ReplyMessage> toMessage,
-            Consumer<Target> forward,
+            Function<Target, Subscription> forward,
             Reply reply) {
         switch (found) {
             case LookupResult.Value<T> value -> reply.only(toMessage.apply(value.value()));
             case LookupResult.Failure<T> failure -> {
                 if (needsClientCredentials(failure.failure())) {
-                    forward.accept(locations.of(model).targets().getFirst());
-                } else {
-                    reply.fail(failure.failure());
+                    return forward.apply(location.targets().getFirst());
                 }
+                reply.fail(failure.failure());
             }
         }
+        return Subscription.NONE;
     }
 
     /** The server requires credentials, which only the client has. */
@@ -315,7 +313,11 @@ public final class Catalogue implements AutoCloseable {
      * @param then called on the call's loop; never after the call was cancelled
      */
     public Subscription index(Call call, Reply reply, Consumer<RepositoryIndex> then) {
-        return new PendingClient<>(call, reply, then).begin(loop, indexes::fresh);
+        Function<RepositoryIndex, Subscription> deliver = index -> {
+            then.accept(index);
+            return Subscription.NONE;
+        };
+        return new PendingClient<>(call, reply, deliver).begin(loop, indexes::fresh);
     }
 
     public List<Upstream> upstreams() {
@@ -502,12 +504,13 @@ public final class Catalogue implements AutoCloseable {
     static final class PendingClient<T> implements Subscription {
         private final Call call;
         private final Reply reply;
-        private final Consumer<T> then;
+        private final Function<T, Subscription> then;
+        private Subscription following = Subscription.NONE;
         private boolean ended;
         private @Nullable ScheduledFuture<?> timer;
 
-        /** @param then receives the result on the call's loop, unless the client cancelled */
-        PendingClient(Call call, Reply reply, Consumer<T> then) {
+        /** @param then receives the result on the call's loop, unless the client cancelled; returns what follows */
+        PendingClient(Call call, Reply reply, Function<T, Subscription> then) {
             this.call = call;
             this.reply = reply;
             this.then = then;
@@ -532,7 +535,7 @@ public final class Catalogue implements AutoCloseable {
         private void deliver(T found) {
             if (!ended) {
                 cancel();
-                then.accept(found);
+                following = then.apply(found);
             }
         }
 
@@ -551,6 +554,7 @@ public final class Catalogue implements AutoCloseable {
             if (timer != null) {
                 timer.cancel(false);
             }
+            following.cancel();
         }
 
         private static void handOver(Executor loop, Runnable task) {

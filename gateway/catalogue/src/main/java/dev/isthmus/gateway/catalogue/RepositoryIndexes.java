@@ -120,11 +120,12 @@ final class RepositoryIndexes {
      * A model's metadata with all versions that clients may ask for, if the configuration chooses one for those who do
      * not: its server then names only that one. On any thread.
      */
-    ModelMetadata withVersions(ModelRef requested, ModelMetadata described) {
+    ModelMetadata withVersions(ModelLocation location, ModelMetadata described) {
+        ModelRef requested = location.requested();
         List<String> ready = published.ready().getOrDefault(requested.name(), List.of());
         if (!requested.version().isEmpty()
                 || described.versions().containsAll(ready)
-                || locations.of(requested).targets().stream()
+                || location.targets().stream()
                         .allMatch(target -> target.model().version().isEmpty())) {
             return described;
         }

@@ -389,11 +389,11 @@ public final class ApiDescriptions {
                 return schema;
             }
 
-            /** Flat, or nested as the shape says. */
+            /** Flat, or nested as the shape says if a request's tensor may have so many dimensions. */
             private ObjectNode data(TensorMetadata tensor) {
                 ObjectNode flat = JSON.objectNode().put("type", "array");
                 flat.set("items", element(tensor.dataType()));
-                if (tensor.shape().rank() < 2) {
+                if (tensor.shape().rank() < 2 || tensor.shape().rank() > Shape.MAX_RANK) {
                     return flat;
                 }
                 ObjectNode schema = JSON.objectNode();

@@ -50,6 +50,12 @@ class TensorSchemasTest {
     }
 
     @Test
+    void data_ofMoreDimensionsThanTensorsHave_areFlat() {
+        assertThat(property("data", false, "BOOL", new long[100_000]))
+                .hasToString("{\"type\":\"array\",\"items\":{\"type\":\"boolean\"}}");
+    }
+
+    @Test
     void shape_hasTheFixedExtents() {
         assertThat(property("shape", false, "BYTES", -1, 2)).hasToString("""
                 {"description":"[-1,2]; -1 is a dimension of variable size","type":"array","minItems":2,"maxItems":2,\

@@ -213,13 +213,12 @@ final class RepositoryIndexes {
             return;
         }
         List<ServerRecord> listing = listing();
-        List<PendingIndex> satisfied = waiters.stream()
-                .filter(waiter -> listing.stream()
+        List<PendingIndex> satisfied = new ArrayList<>();
+        waiters.removeIf(waiter -> listing.stream()
                         .filter(waiter.of())
-                        .allMatch(server -> server.listing != null && server.listedNanos - waiter.since() >= 0))
-                .toList();
+                        .allMatch(server -> server.listing != null && server.listedNanos - waiter.since() >= 0)
+                && satisfied.add(waiter));
         if (!satisfied.isEmpty()) {
-            waiters.removeAll(satisfied);
             publish();
             satisfied.forEach(waiter -> waiter.then().accept(index()));
         }

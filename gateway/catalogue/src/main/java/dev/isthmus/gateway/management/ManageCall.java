@@ -2,6 +2,7 @@ package dev.isthmus.gateway.management;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ContainerNode;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import com.google.protobuf.MessageLite;
@@ -49,7 +50,6 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -180,8 +180,10 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
                 .toList();
         return read(call, manage, reply, content -> {
             boolean ready = readyOnly(content);
-            return new ManageFanOut(
-                            call, manage, content, selected, replies -> deliver(manage, merged(replies), ready, reply))
+            return new ManageFanOut(call, manage, content, selected, replies -> {
+                        var listings = replies.stream().map(ManageCall::listing).toList();
+                        deliver(manage, RepositoryIndex.of(listings), ready, reply);
+                    })
                     .begin();
         });
     }
@@ -192,10 +194,6 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
         } catch (InvalidProtocolBufferException e) {
             throw ManagementJson.malformed(e);
         }
-    }
-
-    private static RepositoryIndex merged(List<ManageFanOut.ServerReply> replies) {
-        return RepositoryIndex.of(replies.stream().map(ManageCall::listing).toList());
     }
 
     private static IndexListing listing(ManageFanOut.ServerReply reply) {
@@ -428,17 +426,13 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
         private byte[] json(ByteBuf content) throws IOException {
             byte[] bytes = ByteBufUtil.getBytes(content);
             JsonNode answer = JSON.readTree(bytes);
-            JsonNode models = index() ? answer : answer.path("model_stats");
-            boolean removed = false;
-            for (Iterator<JsonNode> each = models.iterator(); each.hasNext(); ) {
-                JsonNode model = each.next();
-                if (!visible.test(new ModelRef(
-                        model.path("name").asText(), model.path("version").asText()))) {
-                    each.remove();
-                    removed = true;
-                }
+            if (!((index() ? answer : answer.path("model_stats")) instanceof ContainerNode<?> models)) {
+                return bytes;
             }
-            return removed ? JSON.writeValueAsBytes(answer) : bytes;
+            int all = models.size();
+            models.removeIf(model -> !visible.test(new ModelRef(
+                    model.path("name").asText(), model.path("version").asText())));
+            return models.size() < all ? JSON.writeValueAsBytes(answer) : bytes;
         }
 
         private byte[] protobuf(ByteBuf content) throws IOException {

@@ -13,8 +13,11 @@ import dev.isthmus.proto.ModelStatisticsResponse;
 import dev.isthmus.proto.StatisticDuration;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.BinaryOperator;
+import java.util.stream.Stream;
 
 /**
  * Merges the statistics of several servers. Counters are summed by name and version, batches by size, memory by kind
@@ -23,6 +26,8 @@ import java.util.TreeMap;
 public final class MergedStatistics {
     private static final Comparator<ModelStatistics> ORDER = Comparator.comparing(ModelStatistics::getName)
             .thenComparing(ModelStatistics::getVersion, VersionOrder.ORDER);
+    private static final Comparator<InferBatchStatistics> BATCH =
+            Comparator.comparing(InferBatchStatistics::getBatchSize, Long::compareUnsigned);
     private static final Comparator<MemoryUsage> MEMORY =
             Comparator.comparing(MemoryUsage::getType).thenComparing(MemoryUsage::getId);
     private static final long UINT64_MAX = -1;
@@ -81,9 +86,11 @@ public final class MergedStatistics {
                 .setInferenceCount(sum(one.getInferenceCount(), other.getInferenceCount()))
                 .setExecutionCount(sum(one.getExecutionCount(), other.getExecutionCount()))
                 .clearBatchStats()
-                .addAllBatchStats(batches(one, other))
+                .addAllBatchStats(
+                        merged(one.getBatchStatsList(), other.getBatchStatsList(), BATCH, MergedStatistics::sum))
                 .clearMemoryUsage()
-                .addAllMemoryUsage(memory(one, other));
+                .addAllMemoryUsage(
+                        merged(one.getMemoryUsageList(), other.getMemoryUsageList(), MEMORY, MergedStatistics::sum));
         if (other.hasInferenceStats()) {
             add(sum.getInferenceStatsBuilder(), other.getInferenceStats());
         }
@@ -93,18 +100,11 @@ public final class MergedStatistics {
         return sum.clearResponseStats().putAllResponseStats(responses).build();
     }
 
-    private static Collection<InferBatchStatistics> batches(ModelStatistics one, ModelStatistics other) {
-        Map<Long, InferBatchStatistics> batches = new TreeMap<>(Long::compareUnsigned);
-        one.getBatchStatsList().forEach(batch -> batches.merge(batch.getBatchSize(), batch, MergedStatistics::sum));
-        other.getBatchStatsList().forEach(batch -> batches.merge(batch.getBatchSize(), batch, MergedStatistics::sum));
-        return batches.values();
-    }
-
-    private static Collection<MemoryUsage> memory(ModelStatistics one, ModelStatistics other) {
-        Map<MemoryUsage, MemoryUsage> memory = new TreeMap<>(MEMORY);
-        one.getMemoryUsageList().forEach(usage -> memory.merge(usage, usage, MergedStatistics::sum));
-        other.getMemoryUsageList().forEach(usage -> memory.merge(usage, usage, MergedStatistics::sum));
-        return memory.values();
+    /** The entries of both, those that are equal by this order as their sum. */
+    private static <T> Collection<T> merged(List<T> one, List<T> other, Comparator<T> order, BinaryOperator<T> sum) {
+        Map<T, T> all = new TreeMap<>(order);
+        Stream.of(one, other).flatMap(List::stream).forEach(each -> all.merge(each, each, sum));
+        return all.values();
     }
 
     private static MemoryUsage sum(MemoryUsage one, MemoryUsage other) {

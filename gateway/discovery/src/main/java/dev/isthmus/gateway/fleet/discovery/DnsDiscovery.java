@@ -153,17 +153,11 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
         public void close() {
             closed = true;
             try {
-                loop.execute(lookup::close);
+                loop.execute(lookup.resolver()::close);
             } catch (RejectedExecutionException e) {
                 // The loop has terminated and closed the resolver's channels.
                 LOG.debug("the event loop of the DNS resolver has terminated");
             }
-        }
-
-        private long bounded(long seconds) {
-            long valid =
-                    seconds > TimeUnit.NANOSECONDS.toSeconds(refresh) ? refresh : TimeUnit.SECONDS.toNanos(seconds);
-            return Math.max(MIN_INTERVAL_NANOS, valid);
         }
 
         private void lookUp() {
@@ -186,7 +180,7 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
             if (!closed) {
                 listener.accept(found);
             }
-            reschedule(bounded(seconds));
+            reschedule(seconds);
         }
 
         private void failed(Throwable cause) {
@@ -204,13 +198,14 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
                                 cause.getMessage());
             }
             failuresInARow = Math.min(failuresInARow + 1, MAX_DOUBLINGS);
-            reschedule(Math.max(MIN_INTERVAL_NANOS, Math.min(refresh, MIN_INTERVAL_NANOS << (failuresInARow - 1))));
+            reschedule(1L << (failuresInARow - 1));
         }
 
-        private void reschedule(long nanos) {
+        private void reschedule(long seconds) {
             first.complete(null);
+            long nanos = Math.min(refresh, TimeUnit.SECONDS.toNanos(seconds));
             try {
-                loop.schedule(this::lookUp, nanos, TimeUnit.NANOSECONDS);
+                loop.schedule(this::lookUp, Math.max(MIN_INTERVAL_NANOS, nanos), TimeUnit.NANOSECONDS);
             } catch (RejectedExecutionException e) {
                 closed = true;
             }
@@ -226,10 +221,6 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
     record NameLookup(DnsNameResolver resolver, Bootstrap connector, TimeToLive timeToLive, ServerAddress name) {
         /** More than an upstream may have: it says so. A service may have as many targets as fit into a response. */
         private static final int MAX_SERVERS = 4096;
-
-        void close() {
-            resolver.close();
-        }
 
         /** The servers that the name resolves to, when it has been. */
         CompletableFuture<List<DiscoveredServer>> start() {

@@ -41,8 +41,6 @@ public final class TritonMetrics implements QueueDepthSource {
     private static final int MAX_BYTES = 4 << 20;
     private static final int TIMEOUT_MILLIS = 1_000;
 
-    private static final Duration TIMEOUT = Duration.ofMillis(TIMEOUT_MILLIS);
-
     private final Bootstrap bootstrap;
     private final @Nullable ClientTls tls;
 
@@ -64,7 +62,7 @@ public final class TritonMetrics implements QueueDepthSource {
                     @Override
                     protected void initChannel(Channel channel) {
                         if (tls != null) {
-                            tls.to(authority).addHttp1(channel, TIMEOUT);
+                            tls.to(authority).addHttp1(channel, Duration.ofMillis(TIMEOUT_MILLIS));
                         }
                         channel.pipeline()
                                 .addLast(

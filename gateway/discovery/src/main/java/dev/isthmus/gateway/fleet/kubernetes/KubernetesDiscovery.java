@@ -83,13 +83,11 @@ public final class KubernetesDiscovery {
             List<ServerAddress> others = addresses.stream()
                     .filter(each -> !(each instanceof KubernetesService))
                     .toList();
-            return others.isEmpty()
-                    ? watch(access, watched, listener)
-                    : Discovery.joined(
-                            List.of(
-                                    servers -> names.watch(others, refresh, servers),
-                                    servers -> watch(access, watched, servers)),
-                            listener);
+            return Discovery.joined(
+                    List.of(
+                            servers -> names.watch(others, refresh, servers),
+                            servers -> watch(access, watched, servers)),
+                    listener);
         };
     }
 

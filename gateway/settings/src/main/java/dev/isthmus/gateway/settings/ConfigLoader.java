@@ -190,7 +190,7 @@ public final class ConfigLoader {
     /** The layers of the folder that the document names. */
     private static LayerJars layers(YamlReader yaml, SectionPositions positions) {
         if (!(positions.at("layers", "folder") instanceof ScalarNode named)
-                || named.getValue().isBlank()) {
+                || ValueShapes.path(named.getValue()) == null) {
             return LayerJars.NONE;
         }
         LayerJars layers = LayerJars.in(yaml.folder(named).resolve(named.getValue()));
@@ -235,7 +235,7 @@ public final class ConfigLoader {
             int at = text.offsetByCodePoints(0, Math.min(e.getPosition(), text.codePointCount(0, text.length())));
             String what = String.format("the character U+%04X is not allowed in YAML", e.getCodePoint());
             throw new ConfigException(ConfigText.problem(name, text, at, what));
-        } catch (YAMLException e) {
+        } catch (YAMLException | NumberFormatException e) {
             throw new ConfigException(new ConfigProblem(name, 0, 0, "malformed YAML: " + e.getMessage()));
         }
         if (root == null) {

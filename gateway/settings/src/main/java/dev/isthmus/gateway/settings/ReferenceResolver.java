@@ -153,12 +153,11 @@ final class ReferenceResolver {
     }
 
     private String file(String name, Path folder) throws ConfigException {
-        Path file;
-        try {
-            file = folder.resolve(name);
-        } catch (IllegalArgumentException e) {
+        Path path = ValueShapes.path(name);
+        if (path == null) {
             throw new ConfigException(List.of("a path is expected"));
         }
+        Path file = folder.resolve(path);
         files.add(file);
         String known = contents.get(file);
         String content = known == null ? content(file) : known;

@@ -10,6 +10,7 @@ import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
 import java.math.BigDecimal;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -127,7 +128,7 @@ final class ValueShapes {
         } else if (plain == Duration.class) {
             return duration(marks.isAnnotationPresent(OrZero.class));
         } else if (plain == Path.class) {
-            return scalar("a path", ANY_TEXT, text -> text.isBlank() ? null : Path.of(text));
+            return scalar("a path", ANY_TEXT, ValueShapes::path);
         } else if (plain == SecretText.class) {
             return SECRET;
         } else if (plain == ServerAddress.class) {
@@ -160,6 +161,15 @@ final class ValueShapes {
         }
         HostName host = marks.getAnnotation(HostName.class);
         return host == null ? TEXT : host.pattern() ? HOSTS : HOST;
+    }
+
+    /** Null for a text that is none. */
+    static @Nullable Path path(String text) {
+        try {
+            return text.isBlank() ? null : Path.of(text);
+        } catch (InvalidPathException e) {
+            return null;
+        }
     }
 
     private static ValueShape ofMany(ParameterizedType type, AnnotatedElement marks) {

@@ -576,6 +576,22 @@ class ConfigLoaderTest {
         assertThat(config.limits()).isEqualTo(DefaultValues.of(GatewayConfig.Limits.class));
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "access_log: {file: \"a\\0\"}",
+                "upstreams: {u: {protocol: rest, endpoints: [a:1], tls: {ca: \"a\\0\"}}}",
+                "layers: {folder: \"a\\0\"}"
+            })
+    void textThatIsNoPath_isTold(String yaml) {
+        assertThat(problems(yaml)).anyMatch(problem -> problem.endsWith(": a path is expected, got 'a\0'"));
+    }
+
+    @Test
+    void characterThatYamlCannotEscape_isMalformed() {
+        assertThat(problems("a: \"\\UFFFFFFFF\"")).singleElement().asString().startsWith("f.yaml: malformed YAML");
+    }
+
     @Test
     void paths_areRelativeToTheFile(@TempDir Path folder) throws IOException, ConfigException {
         Files.createDirectory(folder.resolve("models"));

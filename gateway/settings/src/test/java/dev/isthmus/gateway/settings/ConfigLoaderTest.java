@@ -592,6 +592,20 @@ class ConfigLoaderTest {
         assertThat(problems("a: \"\\UFFFFFFFF\"")).singleElement().asString().startsWith("f.yaml: malformed YAML");
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "payload_log: {url: 'ftp://me:secret@host/'}",
+                "upstreams: {u: {protocol: rest, endpoints: ['https://me:secret@host']}}",
+                "admin: {dashboards: 'https://me:secret@host/a'}",
+                "shared: {url: 'redis://me:secret@host'}"
+            })
+    void passwordInAUrl_isNotShown(String yaml) {
+        assertThat(problems(yaml))
+                .anyMatch(problem -> problem.contains("//...@host"))
+                .noneMatch(problem -> problem.contains("secret"));
+    }
+
     @Test
     void paths_areRelativeToTheFile(@TempDir Path folder) throws IOException, ConfigException {
         Files.createDirectory(folder.resolve("models"));

@@ -113,9 +113,7 @@ record ConfigKey(
 
     private static String doc(RecordComponent component, ValueShape shape) {
         Doc doc = component.getAnnotation(Doc.class);
-        if (doc != null) {
-            return doc.value();
-        }
-        return shape instanceof ValueShape.Section section ? doc(section.type()) : "";
+        String ofType = shape instanceof ValueShape.Section section ? doc(section.type()) : "";
+        return doc == null ? ofType : doc.value();
     }
 }

@@ -131,12 +131,6 @@ public final class ValueReferences {
         return byPath.hashCode();
     }
 
-    /** The paths only. */
-    @Override
-    public String toString() {
-        return byPath.keySet().toString();
-    }
-
     /** Values that sentences do not show, each with the reference that stands in its place. Thread-safe. */
     static final class HiddenValues {
         /** A shorter value is no secret, and stands in any sentence by chance. */

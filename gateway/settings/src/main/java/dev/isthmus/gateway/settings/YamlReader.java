@@ -320,15 +320,11 @@ final class YamlReader {
 
         /** Whether neither a section's own keys nor the values of {@code keys} have a problem. */
         boolean valid(Node section, Set<String> keys) {
-            if (!(section instanceof MappingNode mapping)) {
-                return readable(section);
-            }
             return readable(section)
-                    && mapping.getValue().stream()
-                            .allMatch(tuple -> readable(tuple.getKeyNode())
-                                    && (!(tuple.getKeyNode() instanceof ScalarNode key)
-                                            || !keys.contains(key.getValue())
-                                            || valid(tuple.getValueNode())));
+                    && (!(section instanceof MappingNode mapping)
+                            || mapping.getValue().stream()
+                                    .allMatch(tuple -> readable(tuple.getKeyNode())
+                                            && (!keys.contains(key(tuple)) || valid(tuple.getValueNode()))));
         }
 
         /** @param seen visited nodes: anchors make the document a graph, possibly with cycles */

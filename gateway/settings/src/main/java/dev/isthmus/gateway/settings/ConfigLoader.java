@@ -306,8 +306,7 @@ public final class ConfigLoader {
                 }
             }
             // A new one: an anchor may have given this object to several places.
-            return new MappingNode(
-                    one.getTag(), true, tuples, one.getStartMark(), one.getEndMark(), one.getFlowStyle());
+            return SectionReader.object(tuples, one);
         }
 
         private static String place(Node node) {

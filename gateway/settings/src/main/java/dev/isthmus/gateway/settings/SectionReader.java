@@ -192,7 +192,8 @@ final class SectionReader {
         }
     }
 
-    private static Node object(List<NodeTuple> members, Node at) {
+    /** An object at the place of a node. */
+    static Node object(List<NodeTuple> members, Node at) {
         return new MappingNode(
                 Tag.MAP, true, members, at.getStartMark(), at.getEndMark(), DumperOptions.FlowStyle.FLOW);
     }
@@ -212,10 +213,7 @@ final class SectionReader {
             List<NodeTuple> sections = new ArrayList<>(own.getValue());
             sections.replaceAll(tuple ->
                     new NodeTuple(tuple.getKeyNode(), withDefaults(key.sections(), tuple.getValueNode(), defaults)));
-            given.put(
-                    key.name(),
-                    new MappingNode(
-                            own.getTag(), true, sections, own.getStartMark(), own.getEndMark(), own.getFlowStyle()));
+            given.put(key.name(), object(sections, own));
         }
     }
 
@@ -338,7 +336,7 @@ final class SectionReader {
                 tuples.set(at, memberWithDefaults(section, tuples.get(at), each.getValueNode()));
             }
         }
-        return new MappingNode(Tag.MAP, true, tuples, own.getStartMark(), own.getEndMark(), from.getFlowStyle());
+        return object(tuples, own);
     }
 
     private static NodeTuple memberWithDefaults(Section section, NodeTuple own, Node defaults) {

@@ -110,7 +110,7 @@ final class CatalogueRequests {
 
     void repositoryIndex(Upstream server, ResultHandler handler) {
         Reply reply = new FirstReply(server.name(), "repository_index", handler);
-        submit(() -> index.send(call(new Operation.ServerReady()), server, reply));
+        submit(reply, () -> index.send(call(new Operation.ServerReady()), server, reply));
     }
 
     void modelNames(Upstream server, ResultHandler handler) {
@@ -120,15 +120,21 @@ final class CatalogueRequests {
     private void send(
             Upstream server, Operation operation, UpstreamRequest request, String what, ResultHandler handler) {
         Reply reply = new FirstReply(server.name(), what, handler);
-        submit(() -> server.send(call(operation), request, reply));
+        submit(reply, () -> server.send(call(operation), request, reply));
     }
 
     private Call call(Operation operation) {
         return new Call(operation, System.nanoTime() + TIMEOUT_NANOS, Map.of(), loop, allocator);
     }
 
-    private void submit(Runnable request) {
-        waiting.add(request);
+    private void submit(Reply reply, Runnable request) {
+        waiting.add(() -> {
+            try {
+                request.run();
+            } catch (RuntimeException | OutOfMemoryError fault) {
+                reply.fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));
+            }
+        });
         drain();
     }
 
@@ -184,9 +190,12 @@ final class CatalogueRequests {
         private void end(@Nullable ReplyMessage message, @Nullable OipException failure) {
             if (!ended) {
                 ended = true;
-                handler.ended(message, failure);
-                inFlight--;
-                drain();
+                try {
+                    handler.ended(message, failure);
+                } finally {
+                    inFlight--;
+                    drain();
+                }
             }
         }
     }

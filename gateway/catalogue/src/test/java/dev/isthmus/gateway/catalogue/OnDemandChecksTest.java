@@ -135,6 +135,20 @@ class OnDemandChecksTest {
     }
 
     @Test
+    void serversThatThrow_haveFailed_andHoldNoPlace() {
+        one.beforeReturn = received -> {
+            throw new IllegalStateException("broken");
+        };
+        for (int i = 0; i < 40; i++) {
+            checks.check(List.of(new ModelOnServer(one, ModelRef.of("m" + i))), results::add);
+        }
+        assertThat(results).hasSize(40);
+        ask(two);
+        respond(two, true);
+        assertThat(results().ready()).isEqualTo(1);
+    }
+
+    @Test
     void manyChecks_someWait() {
         for (int i = 0; i < 40; i++) {
             checks.check(List.of(new ModelOnServer(one, ModelRef.of("m" + i))), results::add);

@@ -277,10 +277,9 @@ public final class Catalogue implements AutoCloseable {
         Function<LookupResult<ModelMetadata>, Subscription> deliver = found -> deliver(
                 location, found, is -> new ReplyMessage.Model(indexes.withVersions(location, is)), forward, reply);
         Optional<LookupResult<ModelMetadata>> known = models.metadata().known(location);
-        if (known.isPresent()) {
-            return deliver.apply(known.get());
-        }
-        return new PendingClient<>(call, reply, deliver).begin(loop, then -> models.describe(location, then));
+        return known.isPresent()
+                ? deliver.apply(known.get())
+                : new PendingClient<>(call, reply, deliver).begin(loop, then -> models.describe(location, then));
     }
 
     /** @param forward sends the client's request to a target, with the client's headers */
@@ -293,18 +292,15 @@ public final class Catalogue implements AutoCloseable {
         switch (found) {
             case LookupResult.Value<T> value -> reply.only(toMessage.apply(value.value()));
             case LookupResult.Failure<T> failure -> {
-                if (needsClientCredentials(failure.failure())) {
+                ErrorCode code = failure.failure().code();
+                // The server requires credentials, which only the client has.
+                if (code == ErrorCode.UNAUTHENTICATED || code == ErrorCode.PERMISSION_DENIED) {
                     return forward.apply(location.targets().getFirst());
                 }
                 reply.fail(failure.failure());
             }
         }
         return Subscription.NONE;
-    }
-
-    /** The server requires credentials, which only the client has. */
-    private static boolean needsClientCredentials(OipException failure) {
-        return failure.code() == ErrorCode.UNAUTHENTICATED || failure.code() == ErrorCode.PERMISSION_DENIED;
     }
 
     /**

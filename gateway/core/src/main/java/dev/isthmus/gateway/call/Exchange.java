@@ -177,7 +177,7 @@ public final class Exchange implements Reply {
         for (Layer each : notified) {
             try {
                 notice.to(each, this);
-            } catch (RuntimeException fault) {
+            } catch (RuntimeException | OutOfMemoryError fault) {
                 abort(layers.failureIn(each, context, fault));
             }
         }

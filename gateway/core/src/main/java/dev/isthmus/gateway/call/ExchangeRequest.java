@@ -52,7 +52,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
                 if (decision != null && isUndecided(decision, () -> openFrom(next))) {
                     return;
                 }
-            } catch (RuntimeException refused) {
+            } catch (RuntimeException | OutOfMemoryError refused) {
                 exchange.abort(layers.failureIn(layers.open[i], exchange.context, refused));
             }
         }
@@ -65,7 +65,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     private void dispatch(boolean waited) {
         try {
             behind = handler.apply(exchange);
-        } catch (RuntimeException refused) {
+        } catch (RuntimeException | OutOfMemoryError refused) {
             exchange.abort(CallLog.failureOf(refused, exchange.context));
             return;
         }
@@ -213,7 +213,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
                 if (decision != null && isUndecided(decision, () -> sizedLater(next, length))) {
                     return;
                 }
-            } catch (RuntimeException refused) {
+            } catch (RuntimeException | OutOfMemoryError refused) {
                 exchange.abort(layers.failureIn(layers.sized[i], exchange.context, refused));
             }
         }
@@ -307,7 +307,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
                     if (result != null) {
                         change(result.join());
                     }
-                } catch (RuntimeException fault) {
+                } catch (RuntimeException | OutOfMemoryError fault) {
                     fail(layer, fault);
                     return;
                 }
@@ -345,7 +345,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
                 if (fault == null) {
                     change(changed);
                 }
-            } catch (RuntimeException invalid) {
+            } catch (RuntimeException | OutOfMemoryError invalid) {
                 fail(layer, invalid);
                 return;
             }

@@ -122,7 +122,7 @@ public final class Layers implements Service {
         for (Layer each : head) {
             try {
                 each.head(call, permission);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 throw failureIn(each, call, e);
             }
         }
@@ -142,7 +142,7 @@ public final class Layers implements Service {
         for (Layer each : data) {
             try {
                 each.data(exchange, part);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 throw failureIn(each, exchange.context, e);
             }
         }
@@ -152,7 +152,7 @@ public final class Layers implements Service {
         for (Layer each : complete) {
             try {
                 each.complete(exchange);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 throw failureIn(each, exchange.context, e);
             }
         }
@@ -164,7 +164,7 @@ public final class Layers implements Service {
                 if (each.transforms(exchange)) {
                     return true;
                 }
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 throw failureIn(each, exchange.context, e);
             }
         }
@@ -180,7 +180,7 @@ public final class Layers implements Service {
         for (Layer each : parsed) {
             try {
                 each.parsed(exchange, request);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 throw failureIn(each, exchange.context, e);
             }
         }
@@ -193,7 +193,7 @@ public final class Layers implements Service {
         for (Layer each : this.message) {
             try {
                 shown = each.message(exchange, shown);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 throw failureIn(each, exchange.context, e);
             }
             if (shown == null) {
@@ -208,7 +208,7 @@ public final class Layers implements Service {
         for (Layer each : failure) {
             try {
                 shown = each.failure(exchange, shown);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 shown = failureIn(each, exchange.context, e);
             }
         }
@@ -219,7 +219,7 @@ public final class Layers implements Service {
         for (Layer each : targetEnded) {
             try {
                 each.targetEnded(exchange, reason);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 failureIn(each, exchange.context, e);
             }
         }
@@ -229,8 +229,8 @@ public final class Layers implements Service {
     OipException failureIn(Layer layer, CallContext call, Throwable thrown) {
         Throwable cause =
                 thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
-        if (cause instanceof OipException refusal) {
-            return refusal;
+        if (cause instanceof OipException || cause instanceof OutOfMemoryError) {
+            return CallLog.failureOf(cause, call);
         }
         faults(layer).increment();
         CallLog.of(LOG.atError(), call)

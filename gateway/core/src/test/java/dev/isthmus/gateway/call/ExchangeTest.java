@@ -398,6 +398,38 @@ class ExchangeTest {
     }
 
     @Test
+    void layerWithoutMemory_harmsNoOther() {
+        Layer exhausted = new Recorder("exhausted") {
+            @Override
+            public @Nullable CompletableFuture<?> open(Exchange x) {
+                throw new OutOfMemoryError("direct");
+            }
+
+            @Override
+            public void finished(Exchange x) {
+                throw new OutOfMemoryError("direct");
+            }
+        };
+        open(new Recorder("a"), exhausted);
+        assertThat(events)
+                .containsSubsequence("a finished", "client OVERLOADED out of memory for the request exhausted a")
+                .endsWith("exhausted ended", "a ended", "a opened", "exhausted opened");
+    }
+
+    @Test
+    void handlerWithoutMemory_failsTheCall() {
+        Layers layers = new Layers(
+                List.of(new Recorder("a")),
+                x -> {
+                    throw new OutOfMemoryError("direct");
+                },
+                meters,
+                System::nanoTime);
+        layers.open(call, client);
+        assertThat(events).contains("a finished", "client OVERLOADED out of memory for the request a", "a ended");
+    }
+
+    @Test
     void handlerThatRefuses_failsTheCall() {
         Layers layers = new Layers(
                 List.of(new Recorder("a")),

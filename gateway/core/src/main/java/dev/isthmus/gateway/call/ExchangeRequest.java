@@ -49,7 +49,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
             int next = i + 1;
             try {
                 CompletableFuture<?> decision = layers.open[i].open(exchange);
-                if (decision != null && isUndecided(decision, () -> openFrom(next))) {
+                if (decision != null && isUndecided(layers.open[i], decision, () -> openFrom(next))) {
                     return;
                 }
             } catch (RuntimeException | OutOfMemoryError refused) {
@@ -86,24 +86,23 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         }
     }
 
-    /** Whether a layer decides later: a task of the loop then goes on. If it has refused, the exchange has ended. */
-    private boolean isUndecided(CompletableFuture<?> decision, Runnable then) {
+    /** Whether a layer decides later: a task of the loop then goes on. Throws what it has failed with. */
+    private boolean isUndecided(Layer layer, CompletableFuture<?> decision, Runnable then) {
         // Another thread may complete it, so it is looked at once.
         if (!decision.isDone()) {
             waiting = true;
-            decision.whenComplete((decided, refusal) -> exchange.context.loop().execute(() -> decided(refusal, then)));
+            decision.whenComplete((decided, refusal) ->
+                    exchange.context.loop().execute(() -> decided(layer, refusal, then)));
             return true;
         }
-        if (decision.isCompletedExceptionally()) {
-            exchange.abort(CallLog.failureOf(decision.exceptionNow(), exchange.context));
-        }
+        decision.join();
         return false;
     }
 
-    private void decided(@Nullable Throwable refusal, Runnable then) {
+    private void decided(Layer layer, @Nullable Throwable refusal, Runnable then) {
         waiting = false;
         if (refusal != null) {
-            exchange.abort(CallLog.failureOf(refusal, exchange.context));
+            exchange.abort(layers.failureIn(layer, exchange.context, refusal));
         } else if (!exchange.finished) {
             then.run();
         }
@@ -210,7 +209,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
             int next = i + 1;
             try {
                 CompletableFuture<?> decision = layers.sized[i].sized(exchange, length);
-                if (decision != null && isUndecided(decision, () -> sizedLater(next, length))) {
+                if (decision != null && isUndecided(layers.sized[i], decision, () -> sizedLater(next, length))) {
                     return;
                 }
             } catch (RuntimeException | OutOfMemoryError refused) {

@@ -503,6 +503,15 @@ class ExchangeTest {
         channel.runPendingTasks();
         request.end();
         assertThat(events).containsExactly("client INTERNAL internal error");
+        assertThat(faults("waiting")).isEqualTo(1);
+    }
+
+    @Test
+    void lengthWhoseDecisionHasFailed_endsTheCallWithInternal_andNamesTheLayer() {
+        undecided.completeExceptionally(new IllegalStateException("a fault"));
+        open(new Waiting(true)).end();
+        assertThat(events).containsExactly("handler", "client INTERNAL internal error", "cancel");
+        assertThat(faults("waiting")).isEqualTo(1);
     }
 
     @Test

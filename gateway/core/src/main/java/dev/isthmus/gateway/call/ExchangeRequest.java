@@ -69,15 +69,15 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
             exchange.abort(CallLog.failureOf(refused, exchange.context));
             return;
         }
-        opened = true;
         if (exchange.finished) {
             return;
         }
-        Deque<ByteBuf> before = held;
-        held = null;
-        while (before != null && !before.isEmpty()) {
-            behind.data(before.remove());
+        // What arrives meanwhile is held, too.
+        while (held != null && !held.isEmpty()) {
+            behind.data(held.remove());
         }
+        held = null;
+        opened = true;
         count();
         if (complete && !exchange.finished) {
             endRequest();
@@ -104,7 +104,11 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         if (refusal != null) {
             exchange.abort(layers.failureIn(layer, exchange.context, refusal));
         } else if (!exchange.finished) {
-            then.run();
+            try {
+                then.run();
+            } catch (RuntimeException | OutOfMemoryError fault) {
+                exchange.abort(CallLog.failureOf(fault, exchange.context));
+            }
         }
     }
 

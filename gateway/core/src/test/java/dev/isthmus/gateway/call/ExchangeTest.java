@@ -35,6 +35,8 @@ class ExchangeTest {
     private final CompletableFuture<Boolean> undecided = new CompletableFuture<>();
     private @Nullable Exchange opened;
     private boolean reads = true;
+    /** What happens when the next part was passed on. */
+    private Runnable afterPart = () -> {};
 
     /** Records what it sees. */
     private class Recorder implements Layer {
@@ -136,6 +138,9 @@ class ExchangeTest {
         public void data(ByteBuf chunk) {
             events.add(chunk.toString(StandardCharsets.UTF_8));
             chunk.release();
+            Runnable then = afterPart;
+            afterPart = () -> {};
+            then.run();
         }
 
         @Override
@@ -460,6 +465,30 @@ class ExchangeTest {
         assertThat(events).isEmpty();
         decide();
         assertThat(events).containsExactly("handler", "a", "bc", "end");
+    }
+
+    @Test
+    void partThatArrivesWhileEarlierOnesArePassedOn_followsThem() {
+        RequestSink request = open(new Waiting(false));
+        request.data(text("a"));
+        request.data(text("b"));
+        afterPart = () -> request.data(text("c"));
+        decide();
+        assertThat(events).containsExactly("handler", "a", "b", "c", "ready");
+    }
+
+    @Test
+    void requestThatCannotBePassedOnLater_failsOnce_andReleases() {
+        RequestSink request = open(new Waiting(false));
+        ByteBuf second = text("b");
+        request.data(text("a"));
+        request.data(second);
+        afterPart = () -> {
+            throw new OutOfMemoryError("direct");
+        };
+        decide();
+        assertThat(events).containsExactly("handler", "a", "client OVERLOADED out of memory for the request", "cancel");
+        assertThat(second.refCnt()).isZero();
     }
 
     @Test

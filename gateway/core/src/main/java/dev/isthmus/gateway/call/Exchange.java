@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -167,19 +168,18 @@ public final class Exchange implements Reply {
         fail(refusal);
     }
 
-    /** A call of a layer that cannot refuse. */
-    @FunctionalInterface
-    private interface Notice {
-        void to(Layer layer, Exchange exchange);
-    }
-
-    private void notify(Layer[] notified, Notice notice) {
+    /** All layers are notified before the fault of one ends the exchange. */
+    private void notify(Layer[] notified, BiConsumer<Layer, Exchange> notice) {
+        OipException failed = null;
         for (Layer each : notified) {
             try {
-                notice.to(each, this);
+                notice.accept(each, this);
             } catch (RuntimeException | OutOfMemoryError fault) {
-                abort(layers.failureIn(each, context, fault));
+                failed = layers.failureIn(each, context, fault);
             }
+        }
+        if (failed != null) {
+            abort(failed);
         }
     }
 
@@ -317,11 +317,13 @@ public final class Exchange implements Reply {
 
     @Override
     public void message(ReplyMessage message) {
+        if (!finished) {
+            responding();
+        }
         if (finished) {
             message.release();
             return;
         }
-        responding();
         if (message instanceof ReplyMessage.StreamError error) {
             failsInResponse(error.failure());
         }

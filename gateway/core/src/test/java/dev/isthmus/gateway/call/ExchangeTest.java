@@ -403,6 +403,53 @@ class ExchangeTest {
     }
 
     @Test
+    void layerThatThrowsFirst_endsTheCallWhenAllHaveSeenItBegin() {
+        Layer broken = new Layer() {
+            @Override
+            public String name() {
+                return "broken";
+            }
+
+            @Override
+            public void began(Exchange x) {
+                throw new IllegalStateException("a fault");
+            }
+        };
+        open(broken, new Recorder("b"));
+        assertThat(events)
+                .containsExactly(
+                        "b began",
+                        "b finished",
+                        "b failure",
+                        "client INTERNAL internal error b",
+                        "b ended",
+                        "b opened");
+        assertThat(faults("broken")).isEqualTo(1);
+    }
+
+    @Test
+    void layerThatThrowsWhenTheResponseBegins_endsItsCall_andNothingFollows() {
+        Layer broken = new Recorder("broken") {
+            @Override
+            public void responding(Exchange x) {
+                throw new IllegalStateException("a fault");
+            }
+        };
+        open(broken);
+        events.clear();
+        ByteBuf document = text("d");
+        x().message(new ReplyMessage.Document(document));
+        assertThat(document.refCnt()).isZero();
+        assertThat(events)
+                .containsExactly(
+                        "broken finished",
+                        "broken failure",
+                        "client INTERNAL internal error broken",
+                        "broken ended",
+                        "cancel");
+    }
+
+    @Test
     void layerWithoutMemory_harmsNoOther() {
         Layer exhausted = new Recorder("exhausted") {
             @Override

@@ -70,7 +70,7 @@ public class TracingBenchmark {
     private final ReloadableTracing tracing = new ReloadableTracing(metrics.registry(), "bench");
     private final EventLoop loop = new EmbeddedChannel().eventLoop();
     private final ClientConnection connection =
-            new ClientConnection("l", new InetSocketAddress(InetAddress.getLoopbackAddress(), 1), null);
+            new ClientConnection("l", new InetSocketAddress(InetAddress.getLoopbackAddress(), 1), null, false);
     private final Operation operation =
             new Operation.Infer(MODEL, new BodyForm.RestForm(-1, 100, NonFinite.TOKEN), false);
     private Map<String, String> forwarded = Map.of();

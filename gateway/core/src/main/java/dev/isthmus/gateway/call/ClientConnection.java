@@ -29,11 +29,6 @@ public final class ClientConnection {
         this.trustedProxy = trustedProxy;
     }
 
-    /** A connection that a client made directly. */
-    public ClientConnection(String listener, @Nullable SocketAddress peer, @Nullable TlsSession tls) {
-        this(listener, peer, tls, false);
-    }
-
     /** The name of the listener that accepted it; empty if it has none. */
     public String listener() {
         return listener;

@@ -91,8 +91,8 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         // Another thread may complete it, so it is looked at once.
         if (!decision.isDone()) {
             waiting = true;
-            decision.whenComplete((decided, refusal) ->
-                    exchange.context.loop().execute(() -> decided(layer, refusal, then)));
+            decision.whenComplete(
+                    (decided, refusal) -> exchange.context.loop().execute(() -> decided(layer, refusal, then)));
             return true;
         }
         decision.join();
@@ -339,24 +339,18 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
                     timer.cancel(false);
                 }
                 exchange.request.waits(false);
-                goOn(layer, changed, fault, next);
+                goOn(layer, result, next);
             }));
         }
 
-        private void goOn(Layer layer, @Nullable InferRequest changed, @Nullable Throwable fault, int next) {
+        private void goOn(Layer layer, CompletableFuture<InferRequest> result, int next) {
             try {
-                if (fault == null) {
-                    change(changed);
-                }
-            } catch (RuntimeException | OutOfMemoryError invalid) {
-                fail(layer, invalid);
+                change(result.join());
+            } catch (RuntimeException | OutOfMemoryError fault) {
+                fail(layer, fault);
                 return;
             }
-            if (fault == null) {
-                passFrom(next);
-            } else {
-                fail(layer, fault);
-            }
+            passFrom(next);
         }
 
         /** A layer has changed the request: what it made must be valid, whatever the client sent. */

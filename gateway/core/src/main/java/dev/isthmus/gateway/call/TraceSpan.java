@@ -10,7 +10,17 @@ import org.jspecify.annotations.Nullable;
  */
 public interface TraceSpan {
     /** Nothing is traced, and headers are forwarded as they are. */
-    TraceSpan NONE = new Untraced();
+    TraceSpan NONE = new TraceSpan() {
+        @Override
+        public String traceId() {
+            return "";
+        }
+
+        @Override
+        public Call propagated(Call call) {
+            return call;
+        }
+    };
 
     /** 32 hexadecimal digits; empty for {@link #NONE}. */
     String traceId();
@@ -64,19 +74,4 @@ public interface TraceSpan {
      * @param reason empty if it has not failed
      */
     default void ended(@Nullable ErrorCode code, String reason) {}
-
-    /** The span of calls that are not traced. */
-    final class Untraced implements TraceSpan {
-        private Untraced() {}
-
-        @Override
-        public String traceId() {
-            return "";
-        }
-
-        @Override
-        public Call propagated(Call call) {
-            return call;
-        }
-    }
 }

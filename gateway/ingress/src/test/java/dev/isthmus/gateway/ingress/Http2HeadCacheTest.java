@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 /** Heads of HTTP/2 requests: what is parsed, and that it is parsed once. */
 class Http2HeadCacheTest {
-    private final Http2HeadCache heads = new Http2HeadCache(new ClientConnection("", null, null));
+    private final Http2HeadCache heads = new Http2HeadCache(new ClientConnection("", null, null, false));
 
     private static Http2Headers grpc(String... more) {
         Http2Headers headers = new DefaultHttp2Headers()

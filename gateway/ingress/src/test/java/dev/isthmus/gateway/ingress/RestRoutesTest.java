@@ -26,7 +26,8 @@ class RestRoutesTest {
 
     private static RestRoutes.PathRoute route(String method, String path) {
         return RestRoutes.route(new Http1Head(
-                new Http1Request(method, path, false, FieldSection.EMPTY, -1), new ClientConnection("", null, null)));
+                new Http1Request(method, path, false, FieldSection.EMPTY, -1),
+                new ClientConnection("", null, null, false)));
     }
 
     private static String orEmpty(String text) {

@@ -122,7 +122,7 @@ public enum Extension {
             Rest.post("/v2/systemsharedmemory/region/{region}/register"),
             SystemSharedMemoryRegisterRequest.getDefaultInstance(),
             SystemSharedMemoryRegisterResponse.getDefaultInstance(),
-            SharedMemoryJson.SYSTEM_REGISTER,
+            JsonForm.FIELDS,
             JsonForm.NOTHING,
             FanOut.ONE_SERVER),
     SYSTEM_SHARED_MEMORY_UNREGISTER(

@@ -135,17 +135,18 @@ final class ProtobufJson {
 
     /** Protobuf's JSON mapping writes 64-bit integers and map keys as strings; so does Triton in some fields. */
     private static BigInteger integer(FieldDescriptor field, JsonNode value) throws IOException {
-        if (value.isTextual()) {
-            try {
-                return new BigInteger(value.textValue());
-            } catch (NumberFormatException e) {
-                throw new IOException(field.getName() + ": an integer is expected, got " + value, e);
+        boolean unsigned =
+                field.getType() == FieldDescriptor.Type.UINT64 || field.getType() == FieldDescriptor.Type.UINT32;
+        int bits = field.getJavaType() == FieldDescriptor.JavaType.LONG ? Long.SIZE : Integer.SIZE;
+        try {
+            BigInteger number = new BigInteger(value.asText());
+            if (unsigned ? number.signum() >= 0 && number.bitLength() <= bits : number.bitLength() < bits) {
+                return number;
             }
+        } catch (NumberFormatException e) {
+            // Refused below.
         }
-        if (!value.isIntegralNumber()) {
-            throw new IOException(field.getName() + ": an integer is expected, got " + value);
-        }
-        return value.bigIntegerValue();
+        throw new IOException(field.getName() + ": an integer of " + bits + " bits is expected, got " + value);
     }
 
     private static JsonNode number(FieldDescriptor field, JsonNode value) throws IOException {

@@ -11,7 +11,6 @@ import com.google.protobuf.MessageOrBuilder;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.CudaSharedMemoryRegisterRequest;
-import dev.isthmus.proto.SystemSharedMemoryRegisterRequest;
 import java.io.IOException;
 import java.util.Base64;
 import java.util.List;
@@ -19,25 +18,13 @@ import java.util.Objects;
 
 /** The JSON of the shared memory extensions. */
 final class SharedMemoryJson {
-    static final JsonForm SYSTEM_REGISTER = new JsonForm(
-            (json, into) -> ((SystemSharedMemoryRegisterRequest.Builder) into)
-                    .setKey(json.path("key").asText())
-                    .setOffset(json.path("offset").asLong())
-                    .setByteSize(json.path("byte_size").asLong()),
-            message -> {
-                var request = (SystemSharedMemoryRegisterRequest) message;
-                return ProtobufJson.object()
-                        .put("key", request.getKey())
-                        .put("offset", request.getOffset())
-                        .put("byte_size", request.getByteSize());
-            });
-
     static final JsonForm CUDA_REGISTER = new JsonForm(
-            (json, into) -> ((CudaSharedMemoryRegisterRequest.Builder) into)
-                    .setRawHandle(bytes(
-                            "raw_handle", json.path("raw_handle").path("b64").asText()))
-                    .setDeviceId(json.path("device_id").asLong())
-                    .setByteSize(json.path("byte_size").asLong()),
+            (json, into) -> {
+                String handle = json.path("raw_handle").path("b64").asText();
+                ((CudaSharedMemoryRegisterRequest.Builder)
+                                ProtobufJson.read(((ObjectNode) json).without("raw_handle"), into))
+                        .setRawHandle(bytes("raw_handle", handle));
+            },
             message -> {
                 var request = (CudaSharedMemoryRegisterRequest) message;
                 ObjectNode json = ProtobufJson.object();

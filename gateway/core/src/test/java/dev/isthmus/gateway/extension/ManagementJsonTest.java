@@ -6,11 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.protobuf.ByteString;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.proto.CudaSharedMemoryRegisterRequest;
 import dev.isthmus.proto.ModelConfigResponse;
 import dev.isthmus.proto.RepositoryIndexRequest;
+import dev.isthmus.proto.SystemSharedMemoryRegisterRequest;
 import dev.isthmus.proto.triton.ModelConfig;
 import dev.isthmus.proto.triton.ModelEnsembling;
 import dev.isthmus.proto.triton.ModelInput;
@@ -103,5 +106,53 @@ class ManagementJsonTest {
                 .isInstanceOfSatisfying(
                         OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT))
                 .hasMessage("'ready': true or false is expected, got " + value);
+    }
+
+    private static byte[] register(Extension extension, String json) throws IOException {
+        ByteBuf body = Unpooled.copiedBuffer(json, UTF_8);
+        return ByteBufUtil.getBytes(ManagementJson.toProtobuf(extension, ModelRef.of(""), "r", body));
+    }
+
+    @Test
+    void region_isRegisteredAsTheClientSays() throws IOException {
+        String json = "{\"key\":\"/k\",\"offset\":8,\"byte_size\":18446744073709551615}";
+        byte[] message = register(Extension.SYSTEM_SHARED_MEMORY_REGISTER, json);
+        assertThat(SystemSharedMemoryRegisterRequest.parseFrom(message))
+                .isEqualTo(SystemSharedMemoryRegisterRequest.newBuilder()
+                        .setName("r")
+                        .setKey("/k")
+                        .setOffset(8)
+                        .setByteSize(-1)
+                        .build());
+        assertThat(ManagementJson.toJson(Extension.SYSTEM_SHARED_MEMORY_REGISTER, Unpooled.wrappedBuffer(message))
+                        .toString(UTF_8))
+                .isEqualTo(json);
+        byte[] cuda = register(
+                Extension.CUDA_SHARED_MEMORY_REGISTER,
+                "{\"raw_handle\":{\"b64\":\"AAE=\"},\"device_id\":-2,\"byte_size\":4}");
+        assertThat(CudaSharedMemoryRegisterRequest.parseFrom(cuda))
+                .isEqualTo(CudaSharedMemoryRegisterRequest.newBuilder()
+                        .setName("r")
+                        .setRawHandle(ByteString.copyFrom(new byte[] {0, 1}))
+                        .setDeviceId(-2)
+                        .setByteSize(4)
+                        .build());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "SYSTEM, offset, '\"many\"'",
+        "SYSTEM, offset, -1",
+        "SYSTEM, byte_size, 1.5",
+        "SYSTEM, byte_size, 18446744073709551616",
+        "CUDA, device_id, 9223372036854775808",
+        "CUDA, byte_size, true"
+    })
+    void region_withANumberThatIsNone_isRefused(String kind, String field, String value) {
+        assertThatThrownBy(() -> register(
+                        Extension.valueOf(kind + "_SHARED_MEMORY_REGISTER"), "{\"" + field + "\":" + value + "}"))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining(field + ": ")
+                .hasMessageEndingWith(", got " + value);
     }
 }

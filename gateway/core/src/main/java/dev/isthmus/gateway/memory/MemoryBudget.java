@@ -211,6 +211,14 @@ public final class MemoryBudget {
             response = bytes;
         }
 
+        /** Sets the bytes of the response that were written and not sent: written already, they are not refused. */
+        public void queued(long bytes) {
+            if (budget != null && !released) {
+                budget.used.addAndGet(bytes - response);
+                response = bytes;
+            }
+        }
+
         /** Sets the bytes of what is read out of the response to be checked or written. */
         public void source(long bytes) {
             add(bytes - source, true);

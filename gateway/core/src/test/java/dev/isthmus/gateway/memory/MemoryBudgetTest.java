@@ -77,6 +77,19 @@ class MemoryBudgetTest {
     }
 
     @Test
+    void bytesThatWereWritten_areCounted_andNotRefused() {
+        budget.reserve().request(100);
+        MemoryBudget.MemoryReservation hold = budget.reserve();
+        hold.queued(30);
+        hold.queued(20);
+        assertThat(used()).isEqualTo(120);
+        hold.release();
+        hold.queued(30);
+        assertThat(used()).isEqualTo(100);
+        assertThat(meters.get("isthmus.memory.refused").counter().count()).isZero();
+    }
+
+    @Test
     void hold_givenBackTwice_countsOnce() {
         MemoryBudget.MemoryReservation hold = budget.reserve();
         budget.reserve().request(20);

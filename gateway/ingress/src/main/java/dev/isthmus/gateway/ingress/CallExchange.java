@@ -70,7 +70,7 @@ abstract class CallExchange implements HttpExchange, Reply {
 
     @Override
     public final void writabilityChanged() {
-        memory.response(queued());
+        memory.queued(queued());
         if (!responded && sink != null) {
             sink.onReady();
         }

@@ -274,7 +274,7 @@ final class GrpcExchange extends CallExchange {
         }
         head(call);
         transport.send(out);
-        memory.response(transport.queued());
+        memory.queued(transport.queued());
     }
 
     private void head(OpenedGrpcCall call) {

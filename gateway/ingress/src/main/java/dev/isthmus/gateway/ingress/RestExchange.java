@@ -266,7 +266,7 @@ final class RestExchange extends CallExchange {
             throw refused;
         }
         writer.part(part);
-        memory.response(writer.queued());
+        memory.queued(writer.queued());
     }
 
     @Override
@@ -329,7 +329,7 @@ final class RestExchange extends CallExchange {
     private void respond(RestResponse response) {
         boolean headOnly = context.headers().method().equals("HEAD");
         writer.respond(headOnly ? response.withoutBody() : response);
-        memory.response(writer.queued());
+        memory.queued(writer.queued());
     }
 
     private OipException tooLarge(String got) {

@@ -6,11 +6,13 @@ import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.ingress.IngressPipelines.AcceptedConnection;
 import dev.isthmus.gateway.ingress.IngressSettings.BodyLimits;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
@@ -43,6 +45,7 @@ class PipeliningTest {
     private long micros;
 
     private int flushes;
+    private final MemoryBudget memory = new MemoryBudget(1 << 30, new SimpleMeterRegistry());
 
     private final EmbeddedChannel channel = new EmbeddedChannel() {
         @Override
@@ -81,7 +84,7 @@ class PipeliningTest {
         });
         new AcceptedConnection(
                         channel,
-                        new ListenerContext(service, () -> settings),
+                        new ListenerContext(service, () -> settings, new OpenConnections(), memory),
                         new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections(), 0),
                         new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, new ReservedBytes(0)))
                 .http1(channel.pipeline());
@@ -102,12 +105,16 @@ class PipeliningTest {
     }
 
     private int responses() {
+        return sent().split("HTTP/1.1 200", -1).length - 1;
+    }
+
+    private String sent() {
         StringBuilder sent = new StringBuilder();
         for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {
             sent.append(part.toString(StandardCharsets.US_ASCII));
             part.release();
         }
-        return sent.toString().split("HTTP/1.1 200", -1).length - 1;
+        return sent.toString();
     }
 
     @Test
@@ -267,5 +274,15 @@ class PipeliningTest {
         channel.runPendingTasks();
         assertThat(calls.bytes).isEqualTo(before);
         assertThat(calls.cancelled).hasSize(1);
+    }
+
+    @Test
+    void requests_refusedForMemory_getTheirResponses() {
+        memory.limit(100, Long.MAX_VALUE);
+        memory.reserve().request(100);
+        receive(GET + GET);
+        assertThat(sent().split("HTTP/1.1 503 ", -1)).hasSize(3);
+        channel.checkException();
+        assertThat(channel.isOpen()).isTrue();
     }
 }

@@ -220,6 +220,7 @@ public final class ContentInflater {
         ByteBuf to = open;
         if (to == null || !to.isWritable()) {
             if (to != null) {
+                open = null;
                 to.release();
             }
             to = allocator.buffer(PART, PART);

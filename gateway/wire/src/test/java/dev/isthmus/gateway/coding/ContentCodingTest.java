@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.coding;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.isthmus.oip.ErrorCode;
@@ -11,7 +12,9 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -213,6 +216,24 @@ class ContentCodingTest {
             parts.incrementAndGet();
         });
         assertThat(parts).hasValue(1);
+    }
+
+    @Test
+    void decoderThatFindsNoMemory_releasesWhatItHasOnce() {
+        byte[] random = new byte[200_000];
+        new Random(3).nextBytes(random);
+        ExhaustibleAllocator allocator = new ExhaustibleAllocator();
+        ContentInflater decoder = ContentCoding.GZIP.decoder(allocator, limits(LIMIT));
+        List<ByteBuf> parts = new ArrayList<>();
+        decoder.add(Unpooled.wrappedBuffer(Compressed.GZIP.of(random)));
+        assertThatThrownBy(() -> decoder.decode(() -> true, part -> {
+                    parts.add(part);
+                    allocator.exhaust();
+                }))
+                .isInstanceOf(OutOfMemoryError.class);
+        decoder.release();
+        assertThat(parts.getFirst().refCnt()).isEqualTo(parts.size());
+        parts.forEach(ByteBuf::release);
     }
 
     @ParameterizedTest

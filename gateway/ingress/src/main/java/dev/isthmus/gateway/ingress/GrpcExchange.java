@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -87,8 +88,8 @@ final class GrpcExchange extends CallExchange {
             } else {
                 read(call);
             }
-        } catch (OipException failure) {
-            failCall(failure);
+        } catch (RuntimeException | OutOfMemoryError thrown) {
+            failCall(CallLog.failureOf(thrown, context));
         }
     }
 
@@ -116,8 +117,8 @@ final class GrpcExchange extends CallExchange {
         }
         try {
             read(call);
-        } catch (OipException failure) {
-            failCall(failure);
+        } catch (RuntimeException | OutOfMemoryError thrown) {
+            failCall(CallLog.failureOf(thrown, context));
         }
         if (responded || call.leftOver) {
             return;

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -380,8 +381,8 @@ final class RestExchange extends CallExchange {
                 if (!responded) {
                     memory.gathered(bytes());
                 }
-            } catch (OipException malformed) {
-                failCall(malformed);
+            } catch (RuntimeException | OutOfMemoryError thrown) {
+                failCall(CallLog.failureOf(thrown, context));
             }
         }
 

@@ -6,6 +6,7 @@ import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.coding.ExhaustibleAllocator;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.http2.RawFrames;
 import dev.isthmus.gateway.ingress.IngressSettings.BodyLimits;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.Test;
 /** Messages of gRPC requests are read in turns, between which the loop serves its other connections. */
 class GrpcTurnsTest {
     private static final int MANY = 5_000;
+    private static final int HEADERS = 1;
     /** Parts of a turn, of 10 microseconds each. */
     private static final int MOST = 32;
 
@@ -300,5 +302,17 @@ class GrpcTurnsTest {
         assertThat(messages).isEmpty();
         assertThat(ended).isZero();
         assertThat(RawFrames.frames(RawFrames.written(channel))).anyMatch(frame -> frame.streamId() == 1);
+    }
+
+    @Test
+    void messageThatFindsNoMemoryInALaterTurn_failsTheCall() throws Exception {
+        ExhaustibleAllocator allocator = new ExhaustibleAllocator();
+        channel.config().setAllocator(allocator);
+        receive(RawFrames.call(1, "ModelInfer", "grpc-encoding", "gzip"), frames(gzipped(inference(12 << 20))));
+        allocator.exhaust();
+        nextTurn();
+        assertThat(messages).isEmpty();
+        assertThat(RawFrames.frames(RawFrames.written(channel))).anyMatch(frame -> frame.type() == HEADERS);
+        assertThat(channel.isOpen()).isTrue();
     }
 }

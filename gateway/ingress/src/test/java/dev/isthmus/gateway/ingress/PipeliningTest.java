@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.coding.ExhaustibleAllocator;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.ingress.IngressPipelines.AcceptedConnection;
 import dev.isthmus.gateway.ingress.IngressSettings.BodyLimits;
@@ -46,6 +47,7 @@ class PipeliningTest {
 
     private int flushes;
     private final MemoryBudget memory = new MemoryBudget(1 << 30, new SimpleMeterRegistry());
+    private final ExhaustibleAllocator allocator = new ExhaustibleAllocator();
 
     private final EmbeddedChannel channel = new EmbeddedChannel() {
         @Override
@@ -75,6 +77,7 @@ class PipeliningTest {
             channel.advanceTimeBy(micros, TimeUnit.MICROSECONDS);
             return calls.open(call, reply);
         };
+        channel.config().setAllocator(allocator);
         channel.pipeline().addLast(new ChannelOutboundHandlerAdapter() {
             @Override
             public void flush(ChannelHandlerContext ctx) {
@@ -273,6 +276,16 @@ class PipeliningTest {
         busy = false;
         channel.runPendingTasks();
         assertThat(calls.bytes).isEqualTo(before);
+        assertThat(calls.cancelled).hasSize(1);
+    }
+
+    @Test
+    void compressedBody_thatFindsNoMemoryInALaterTurn_isRefused() throws Exception {
+        busy = true;
+        channel.pipeline().fireChannelRead(gzipped(compressible(12 << 20))).fireChannelReadComplete();
+        allocator.exhaust();
+        channel.runScheduledPendingTasks();
+        assertThat(sent()).startsWith("HTTP/1.1 503 ").contains("out of memory for the request");
         assertThat(calls.cancelled).hasSize(1);
     }
 

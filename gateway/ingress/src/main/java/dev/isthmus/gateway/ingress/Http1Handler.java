@@ -133,6 +133,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter implements Connect
             processReceived(ctx);
             processing = false;
             resumeReading(ctx);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            // Not the caller's, which may be the response to an earlier request.
+            exceptionCaught(ctx, e);
         } finally {
             processing = false;
             flush.end(ctx);

@@ -2,6 +2,9 @@ package dev.isthmus.gateway.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.coding.ExhaustibleAllocator;
 import dev.isthmus.gateway.http2.AbusePolicy;
@@ -22,10 +25,12 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.GZIPOutputStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -48,6 +53,8 @@ class PipeliningTest {
     private int flushes;
     private final MemoryBudget memory = new MemoryBudget(1 << 30, new SimpleMeterRegistry());
     private final ExhaustibleAllocator allocator = new ExhaustibleAllocator();
+    /** Receives the calls in place of {@link #calls}. */
+    private @Nullable Service receiver;
 
     private final EmbeddedChannel channel = new EmbeddedChannel() {
         @Override
@@ -75,7 +82,7 @@ class PipeliningTest {
                 ConnectionPolicy.NONE);
         Service service = (call, reply) -> {
             channel.advanceTimeBy(micros, TimeUnit.MICROSECONDS);
-            return calls.open(call, reply);
+            return receiver == null ? calls.open(call, reply) : receiver.open(call, reply);
         };
         channel.config().setAllocator(allocator);
         channel.pipeline().addLast(new ChannelOutboundHandlerAdapter() {
@@ -287,6 +294,23 @@ class PipeliningTest {
         channel.runScheduledPendingTasks();
         assertThat(sent()).startsWith("HTTP/1.1 503 ").contains("out of memory for the request");
         assertThat(calls.cancelled).hasSize(1);
+    }
+
+    /** What answers a request, a server's connection for instance, has no part in the requests behind it. */
+    @Test
+    void requestThatFails_behindAnotherOne_isRespondedTo() {
+        List<Reply> replies = new ArrayList<>();
+        receiver = (call, reply) -> {
+            if (!replies.isEmpty()) {
+                throw new IllegalStateException("a fault");
+            }
+            replies.add(reply);
+            return RequestSink.ENDED;
+        };
+        receive(GET + GET);
+        replies.getFirst().only(new ReplyMessage.Live(true));
+        assertThat(sent()).startsWith("HTTP/1.1 200 ").contains("HTTP/1.1 500 ");
+        assertThat(channel.isOpen()).isFalse();
     }
 
     @Test

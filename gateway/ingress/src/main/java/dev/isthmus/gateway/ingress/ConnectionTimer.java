@@ -183,7 +183,7 @@ final class ConnectionTimer extends ChannelDuplexHandler {
             loop = channel.eventLoop();
             openedAt = ticks();
             checks = channel.eventLoop()
-                    .scheduleWithFixedDelay(() -> check(channel), interval, interval, TimeUnit.NANOSECONDS);
+                    .scheduleWithFixedDelay(() -> checkOrClose(channel), interval, interval, TimeUnit.NANOSECONDS);
         }
     }
 
@@ -285,6 +285,15 @@ final class ConnectionTimer extends ChannelDuplexHandler {
         }
     }
 
+    /** A fault ends the connection, which has no further check. */
+    private void checkOrClose(Channel channel) {
+        try {
+            check(channel);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            channel.pipeline().fireExceptionCaught(e);
+        }
+    }
+
     private void check(Channel channel) {
         long now = channel.eventLoop().ticker().nanoTime();
         if (share != null) {
@@ -299,19 +308,15 @@ final class ConnectionTimer extends ChannelDuplexHandler {
             expired(channel, TimeoutRule.WRITE);
             channel.close();
         } else if (handshakeNanos > 0) {
-            checkHandshake(channel, now);
+            if (ConnectionTimeouts.passed(handshakeNanos, openedAt, now)) {
+                handshakeTimedOut = true;
+                expired(channel, TimeoutRule.TLS_HANDSHAKE);
+                channel.close();
+            }
         } else if (peer != null) {
             peer.checkTime(now, timeouts, rule -> expired(channel, rule));
         } else if (ConnectionTimeouts.passed(timeouts.requestHeaders(), openedAt, now)) {
             expired(channel, TimeoutRule.REQUEST_HEADERS);
-            channel.close();
-        }
-    }
-
-    private void checkHandshake(Channel channel, long now) {
-        if (ConnectionTimeouts.passed(handshakeNanos, openedAt, now)) {
-            handshakeTimedOut = true;
-            expired(channel, TimeoutRule.TLS_HANDSHAKE);
             channel.close();
         }
     }

@@ -37,6 +37,7 @@ class ConnectionTimerTest {
     private final MockTicker clock = Ticker.newMockTicker();
     private final OpenConnections connections = new OpenConnections();
     private boolean stalled;
+    private boolean faulty;
     private final EmbeddedChannel channel = connect(10);
 
     private EmbeddedChannel connect(int most) {
@@ -46,6 +47,9 @@ class ConnectionTimerTest {
             @Override
             public void timedOut(TimeoutRule rule) {
                 expired.add(rule);
+                if (faulty) {
+                    throw new IllegalStateException("a fault");
+                }
             }
         };
         IngressSettings settings = new IngressSettings(
@@ -120,6 +124,16 @@ class ConnectionTimerTest {
         assertThat(channel.isOpen()).isTrue();
         pass(4);
         endedBy(TimeoutRule.REQUEST_HEADERS);
+    }
+
+    /** A check that ended with an exception would be the last one. */
+    @Test
+    void checkThatFails_closesTheConnection() {
+        send(GET);
+        assertThat(written()).startsWith("HTTP/1.1 200 ");
+        faulty = true;
+        pass(2 * 3600);
+        endedBy(TimeoutRule.IDLE);
     }
 
     @Test

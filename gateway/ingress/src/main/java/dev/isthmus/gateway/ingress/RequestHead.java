@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HopCount;
@@ -148,8 +147,7 @@ abstract sealed class RequestHead implements HeaderFields permits RequestHead.Ht
             throw OipException.invalid(
                     "header X-Request-Timeout-Ms: a positive number of milliseconds is expected, got '" + millis + "'");
         }
-        return Math.min(
-                System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Long.parseLong(millis)), Call.NO_DEADLINE - 1);
+        return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Long.parseLong(millis));
     }
 
     /**

@@ -66,15 +66,13 @@ final class GracefulShutdown {
         closeIfDone();
     }
 
-    /** Sends a keepalive PING; returns false while an earlier one is not acknowledged. */
-    boolean ping(Runnable whenAcknowledged) {
-        if (onPong != null) {
-            return false;
+    /** Sends a keepalive PING unless an earlier one is not acknowledged, and calls the action when it is. */
+    void ping(Runnable whenAcknowledged) {
+        if (onPong == null) {
+            session.writer().ping(false, KEEPALIVE);
+            session.flusher().schedule();
         }
         onPong = whenAcknowledged;
-        session.writer().ping(false, KEEPALIVE);
-        session.flusher().schedule();
-        return true;
     }
 
     void pingAcknowledged(long payload) {

@@ -78,13 +78,14 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     }
 
     /**
-     * Sends a keepalive PING.
+     * Sends a keepalive PING, unless an earlier one is not acknowledged yet.
      *
-     * @param acknowledged called when it is acknowledged
-     * @return false, without effect, while an earlier PING is not acknowledged or the connection is closed
+     * @param acknowledged called when it is acknowledged, instead of the action of the earlier one
      */
-    public boolean ping(Runnable acknowledged) {
-        return session != null && !session.isClosed() && session.shutdown().ping(acknowledged);
+    public void ping(Runnable acknowledged) {
+        if (session != null && !session.isClosed()) {
+            session.shutdown().ping(acknowledged);
+        }
     }
 
     /**
@@ -335,8 +336,8 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
             if (pinged) {
                 return ConnectionTimeouts.passed(timeouts.keepaliveTimeout(), pingedAt, now);
             }
-            if (ConnectionTimeouts.passed(timeouts.keepaliveInterval(), readAt, now)
-                    && session.shutdown().ping(() -> {})) {
+            if (ConnectionTimeouts.passed(timeouts.keepaliveInterval(), readAt, now)) {
+                session.shutdown().ping(() -> {});
                 pinged = true;
                 pingedAt = now;
             }

@@ -205,12 +205,11 @@ class BothRolesTest {
         Http2Connection connection = connected();
         AtomicInteger acknowledgements = new AtomicInteger();
         loopback.run(() -> {
-            assertThat(connection.ping(acknowledgements::incrementAndGet)).isTrue();
-            assertThat(connection.ping(acknowledgements::incrementAndGet)).isFalse();
+            connection.ping(acknowledgements::incrementAndGet);
+            connection.ping(acknowledgements::incrementAndGet);
         });
         await().until(() -> acknowledgements.get() == 1);
-        assertThat(loopback.call(() -> connection.ping(acknowledgements::incrementAndGet)))
-                .isTrue();
+        loopback.run(() -> connection.ping(acknowledgements::incrementAndGet));
         await().until(() -> acknowledgements.get() == 2);
     }
 

@@ -202,6 +202,18 @@ class Http2TimersTest {
         assertThat(expired).containsExactly(TimeoutRule.KEEPALIVE);
     }
 
+    /** What it sent before it got the PING arrives behind it. */
+    @Test
+    void clientThatIsLostAfterItsLastBytes_isClosed() {
+        bench.ready();
+        pass(62);
+        bench.send(RawFrames.frame(FrameType.PING, 0, 0, "0000000000000007"));
+        pass(82);
+        assertThat(bench.channel.isOpen()).isFalse();
+        assertThat(bench.written()).filteredOn(line -> line.startsWith("PING 7598")).hasSize(1);
+        assertThat(expired).containsExactly(TimeoutRule.KEEPALIVE);
+    }
+
     @Test
     void idleConnection_isToldToLeave_thenLeft() {
         bench.ready();

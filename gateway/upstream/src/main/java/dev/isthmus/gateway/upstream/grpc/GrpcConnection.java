@@ -122,9 +122,10 @@ final class GrpcConnection implements ConnectionListener {
         if (http2.openStreams() == 0) {
             return;
         }
-        if (received || !http2.ping(this::pingAcknowledged)) {
+        if (received) {
             watch();
         } else {
+            http2.ping(this::pingAcknowledged);
             timer = pool.loop().schedule(this::pingTimeout, rules.pingTimeout().toNanos(), TimeUnit.NANOSECONDS);
         }
     }

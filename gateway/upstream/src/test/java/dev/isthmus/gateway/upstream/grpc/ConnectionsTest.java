@@ -143,6 +143,24 @@ class ConnectionsTest {
         }
     }
 
+    /** What it sent before it got the PING arrives behind it. */
+    @Test
+    void server_thatIsLostAfterItsLastBytes_losesItsCalls() throws Exception {
+        RawHttp2Server.Script script = peer -> {
+            peer.acknowledgesPings = false;
+            peer.hello();
+            peer.await(Http2FrameTypes.PING);
+            peer.words(Http2FrameTypes.WINDOW_UPDATE, 0, 1);
+            peer.await(Http2FrameTypes.GO_AWAY);
+        };
+        try (var server = new RawHttp2Server(script)) {
+            OipException failure =
+                    calls.infer(calls.to(loopback(server.port()), impatient())).failure();
+            assertThat(failure).hasMessageStartingWith("upstream 'triton' did not answer a ping within ");
+            assertThat(server.pings()).isEqualTo(1);
+        }
+    }
+
     @Test
     void server_thatAcknowledgesPings_keepsItsCalls() throws Exception {
         try (var server = RawHttp2Server.responding((peer, stream) -> {

@@ -132,7 +132,7 @@ final class FrameHandler {
         }
         try {
             stream.listener().data(part, end);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             session.listenerFailed(stream, e);
         }
         if (end) {
@@ -190,7 +190,7 @@ final class FrameHandler {
         session.abuse().progress();
         try {
             stream.listener(accept.apply(stream));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             session.listenerFailed(stream, e);
         }
         if (!stream.is(StreamFlag.CLOSED)) {
@@ -241,7 +241,7 @@ final class FrameHandler {
         }
         try {
             stream.listener().headers(block.headers(), end);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             session.listenerFailed(stream, e);
         }
         if (end) {

@@ -190,13 +190,16 @@ final class Http2Session {
         end(stream);
         try {
             listener.closed(how);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             RepeatingLogEvent.fault(LOG, e).log("internal error in an HTTP/2 stream; please report it");
         }
     }
 
-    /** The listener of a stream threw an exception: resets the stream with INTERNAL_ERROR. */
-    void listenerFailed(Http2Stream stream, RuntimeException e) {
+    /**
+     * The listener of a stream failed, or had no direct memory, which others release: resets the stream with
+     * INTERNAL_ERROR.
+     */
+    void listenerFailed(Http2Stream stream, Throwable e) {
         RepeatingLogEvent.fault(LOG, e).log("internal error in an HTTP/2 stream; please report it");
         if (!stream.is(StreamFlag.CLOSED)) {
             writeReset(stream.id(), Http2Error.INTERNAL_ERROR.code());
@@ -211,7 +214,7 @@ final class Http2Session {
     void timedOut(Http2Stream stream, TimeoutRule rule) {
         try {
             stream.listener().peerTimedOut(rule);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             listenerFailed(stream, e);
         }
         if (!stream.is(StreamFlag.CLOSED) && !stream.is(StreamFlag.LOCAL_ENDED)) {
@@ -223,7 +226,7 @@ final class Http2Session {
     void becameWritable(Http2Stream stream) {
         try {
             stream.listener().writabilityChanged();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             listenerFailed(stream, e);
         }
     }

@@ -160,7 +160,7 @@ public final class Http2Stream {
         session.connection().frames().inNextTurn(() -> {
             try {
                 task.run();
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | OutOfMemoryError e) {
                 session.listenerFailed(this, e);
             }
         });

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.http2;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.ByteBuf;
@@ -90,6 +91,43 @@ class FrameTurnsTest {
             bench.channel.runPendingTasks();
             assertThat(bench.written()).contains("GOAWAY 1 1");
             assertThat(bench.requests()).isOne();
+        }
+    }
+
+    /** Without memory outside the heap, which other calls release. */
+    @Test
+    void aStreamWithoutMemory_endsAlone() {
+        List<RecordingStreamListener> heard = List.of(new RecordingStreamListener(), new RecordingStreamListener());
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(stream -> {
+            RecordingStreamListener listener = heard.get(stream.id() / 2);
+            listener.onData = () -> {
+                if (stream.id() == 1) {
+                    throw new OutOfMemoryError("of memory outside the heap");
+                }
+            };
+            return listener;
+        })) {
+            bench.ready().send(RawFrames.request(1, false), RawFrames.request(3, false));
+            bench.send(Unpooled.wrappedBuffer(RawFrames.data(1, 1, false), RawFrames.data(3, 1, true)));
+            assertThat(heard.get(0).events).containsExactly("headers", "closed LOST 2");
+            assertThat(heard.get(1).events).containsExactly("headers", "data end");
+            assertThat(bench.written()).containsExactly("RST 1 2");
+            assertThat(bench.channel.isOpen()).isTrue();
+        }
+    }
+
+    @Test
+    void workLeftOver_withoutMemory_endsItsStreamAlone() {
+        try (EmbeddedHttp2Connection bench =
+                EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+            bench.send(RawFrames.request(1, false), RawFrames.request(3, false));
+            requireNonNull(bench.request(1).stream).inNextTurn(() -> {
+                throw new OutOfMemoryError("of memory outside the heap");
+            });
+            read(bench, body(MANY));
+            bench.channel.runPendingTasks();
+            assertThat(bench.request(1).events).containsExactly("headers", "closed LOST 2");
+            assertThat(bench.request(0).events).containsExactly("headers", "data end");
         }
     }
 

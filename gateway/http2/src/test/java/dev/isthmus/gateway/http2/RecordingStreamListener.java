@@ -27,6 +27,10 @@ class RecordingStreamListener implements StreamListener {
     int writable;
     boolean consumes = true;
     PeerWait awaited = PeerWait.NOTHING;
+    /** What it does with data. */
+    Runnable onData = () -> {};
+    /** What it does when it may write again. */
+    Runnable onWritable = () -> {};
     /** Responds to a timeout. */
     Runnable onTimeout = () -> {};
 
@@ -56,6 +60,7 @@ class RecordingStreamListener implements StreamListener {
         body.writeBytes(bytes);
         data.release();
         parts++;
+        onData.run();
         if (consumes && stream != null) {
             stream.consumed(length);
         }
@@ -68,6 +73,7 @@ class RecordingStreamListener implements StreamListener {
     @Override
     public void writabilityChanged() {
         writable++;
+        onWritable.run();
     }
 
     @Override

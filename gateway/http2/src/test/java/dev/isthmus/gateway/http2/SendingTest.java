@@ -135,6 +135,24 @@ class SendingTest {
         }
     }
 
+    /** Without memory outside the heap, which other calls release. */
+    @Test
+    void waitingStreamWithoutMemory_endsAlone() {
+        Http2Stream first = open(1);
+        Http2Stream second = open(3);
+        bench.request(0).onWritable = () -> {
+            throw new OutOfMemoryError("of memory outside the heap");
+        };
+        bench.channel.unsafe().outboundBuffer().setUserDefinedWritability(1, false);
+        assertThat(first.isWritable()).isFalse();
+        assertThat(second.isWritable()).isFalse();
+        bench.channel.unsafe().outboundBuffer().setUserDefinedWritability(1, true);
+        bench.channel.runPendingTasks();
+        assertThat(bench.request(0).events).containsExactly("headers end", "closed LOST 2");
+        assertThat(bench.request(1).writable).isOne();
+        assertThat(bench.written()).containsExactly("RST 1 2");
+    }
+
     @Test
     void streams_takeTurns() {
         settings(NO_LIMIT);

@@ -10,7 +10,10 @@ public interface ConnectionListener {
     /** The peer's first SETTINGS were received: it speaks HTTP/2, and its limits are known. */
     default void ready() {}
 
-    /** The peer accepts no new streams (GOAWAY). Streams that it will not process are closed next; others continue. */
+    /**
+     * No more streams can be opened: the peer accepts none (GOAWAY), or all identifiers are used. Streams that the peer
+     * will not process are closed next; others continue.
+     */
     default void goingAway(long errorCode) {}
 
     /** A stream has ended, or the peer's limit grew: {@link Http2Connection#acceptsStreams} may have become true. */

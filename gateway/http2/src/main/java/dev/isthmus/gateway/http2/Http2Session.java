@@ -124,6 +124,9 @@ final class Http2Session {
         stream.listener(listener);
         abuse.progress();
         stream.headers(head, end);
+        if (streams.exhausted()) {
+            connection.listener().goingAway(Http2Error.NO_ERROR.code());
+        }
         return stream;
     }
 

@@ -60,7 +60,12 @@ final class StreamRegistry {
     }
 
     boolean mayOpen() {
-        return !server && open.size() < peerLimit && nextOwn > 0;
+        return !server && open.size() < peerLimit && !exhausted();
+    }
+
+    /** Whether all identifiers of this side are used. */
+    boolean exhausted() {
+        return nextOwn < 0;
     }
 
     int nextOwn() {
@@ -78,7 +83,7 @@ final class StreamRegistry {
         if ((id & 1) == 0) {
             return true;
         }
-        return server ? id > lastOfPeer : nextOwn > 0 && id >= nextOwn;
+        return server ? id > lastOfPeer : !exhausted() && id >= nextOwn;
     }
 
     void openedByPeer(int id) {

@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,6 +49,34 @@ class ClientTest {
         assertThat(heard.events).containsExactly("headers", "data end");
         assertThat(heard.headers.getFirst().status()).hasToString("200");
         assertThat(bench.connection.openStreams()).isZero();
+    }
+
+    /** After 2^30 requests. */
+    @Test
+    void connectionWithoutFurtherIdentifiers_isToldAsAfterAGoAway_5_1_1() {
+        AtomicInteger told = new AtomicInteger();
+        ConnectionListener listener = new ConnectionListener() {
+            @Override
+            public void goingAway(long errorCode) {
+                told.incrementAndGet();
+            }
+        };
+        EmbeddedChannel channel = new EmbeddedChannel(new ChannelInboundHandlerAdapter());
+        Http2Session session = new Http2Session(
+                Http2Connection.client(BothRolesTest.OPTIONS, listener),
+                channel.pipeline().firstContext(),
+                new AbuseDetector(AbuseLimits.NONE, () -> 0));
+        int last = session.streams().nextOwn();
+        while (last < Integer.MAX_VALUE - 4) {
+            last = session.streams().nextOwn();
+        }
+        session.open(BothRolesTest.HEAD, false, new RecordingStreamListener());
+        assertThat(told).hasValue(0);
+        session.open(BothRolesTest.HEAD, false, new RecordingStreamListener());
+        assertThat(told).hasValue(1);
+        assertThat(session.streams().size()).isEqualTo(2);
+        session.writer().release();
+        channel.close();
     }
 
     @ParameterizedTest

@@ -213,22 +213,20 @@ public final class HeadWriter {
          */
         public static void chunk(ByteBufAllocator allocator, ByteBuf part, Consumer<ByteBuf> to) {
             int length = part.readableBytes();
-            if (length == 0) {
-                part.release();
-                return;
-            }
             boolean copied = length <= MAX_COPIED;
-            ByteBuf first = allocator.directBuffer(copied ? length + AROUND : AROUND);
-            first.writeCharSequence(Integer.toHexString(length), StandardCharsets.US_ASCII);
-            first.writeBytes(END_OF_CHUNK);
-            if (copied) {
-                first.writeBytes(part).writeBytes(END_OF_CHUNK);
+            try {
+                if (length > 0) {
+                    ByteBuf first = allocator.directBuffer(copied ? length + AROUND : AROUND);
+                    first.writeCharSequence(Integer.toHexString(length), StandardCharsets.US_ASCII);
+                    first.writeBytes(END);
+                    to.accept(copied ? first.writeBytes(part).writeBytes(END) : first);
+                }
+                if (!copied) {
+                    to.accept(part.retain());
+                    to.accept(CR_LF.duplicate());
+                }
+            } finally {
                 part.release();
-                to.accept(first);
-            } else {
-                to.accept(first);
-                to.accept(part);
-                to.accept(CR_LF.duplicate());
             }
         }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.gateway.http1.HeadWriter.ChunkWriter;
+import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -114,5 +115,30 @@ class WritersTest {
         sent.readBytes(bytes).release();
         ResponseParser parser = new ResponseParser(new HeadLimits("status line", 100, 100, 10), 1 << 20);
         assertThat(MessageTexts.read(parser, () -> "", bytes, 0)).isEqualTo("[" + "x".repeat(2 * length) + "]");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 70_000})
+    void chunk_withoutMemory_isReleased(int length) {
+        ByteBufAllocator exhausted = new AbstractByteBufAllocator() {
+            @Override
+            protected ByteBuf newHeapBuffer(int initial, int most) {
+                throw new OutOfMemoryError("of the heap");
+            }
+
+            @Override
+            protected ByteBuf newDirectBuffer(int initial, int most) {
+                throw new OutOfMemoryError("of memory outside the heap");
+            }
+
+            @Override
+            public boolean isDirectBufferPooled() {
+                return false;
+            }
+        };
+        ByteBuf part = Unpooled.buffer(length).writeZero(length);
+        assertThatThrownBy(() -> ChunkWriter.chunk(exhausted, part, ByteBuf::release))
+                .isInstanceOf(OutOfMemoryError.class);
+        assertThat(part.refCnt()).isZero();
     }
 }

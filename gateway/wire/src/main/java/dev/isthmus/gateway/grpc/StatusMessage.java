@@ -2,10 +2,14 @@ package dev.isthmus.gateway.grpc;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 
-/** The field {@code grpc-message}: percent-encoded UTF-8, with only printable ASCII other than '%' left as is. */
+/**
+ * The field {@code grpc-message}: percent-encoded UTF-8, with only printable ASCII other than '%' left as is. Spaces at
+ * its ends are encoded as well: with them, a field is malformed (RFC 9113, 8.2.1).
+ */
 public final class StatusMessage {
-    private static final char[] HEX = "0123456789ABCDEF".toCharArray();
+    private static final HexFormat HEX = HexFormat.of().withUpperCase();
 
     private StatusMessage() {}
 
@@ -15,18 +19,20 @@ public final class StatusMessage {
             return text;
         }
         StringBuilder encoded = new StringBuilder(text.length() + 16);
-        for (byte b : text.getBytes(StandardCharsets.UTF_8)) {
-            if (plain(b)) {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        for (int i = 0; i < bytes.length; i++) {
+            byte b = bytes[i];
+            if (plain(b) && (b != ' ' || (i > 0 && i < bytes.length - 1))) {
                 encoded.append((char) b);
             } else {
-                encoded.append('%').append(HEX[(b >> 4) & 0xf]).append(HEX[b & 0xf]);
+                encoded.append('%').append(HEX.toHexDigits(b));
             }
         }
         return encoded.toString();
     }
 
     private static boolean plain(String text) {
-        return text.chars().allMatch(StatusMessage::plain);
+        return !text.startsWith(" ") && !text.endsWith(" ") && text.chars().allMatch(StatusMessage::plain);
     }
 
     private static boolean plain(int c) {

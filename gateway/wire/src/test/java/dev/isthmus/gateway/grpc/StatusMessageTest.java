@@ -8,7 +8,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class StatusMessageTest {
     @ParameterizedTest
-    @CsvSource({"model 'a' not found, model 'a' not found", "50%, 50%25", "é, %C3%A9", "'a\tb', a%09b"})
+    @CsvSource({
+        "model 'a' not found, model 'a' not found",
+        "50%, 50%25",
+        "é, %C3%A9",
+        "'a\tb', a%09b",
+        "' a  b ', %20a  b%20",
+        "' ', %20"
+    })
     void text_isEscapedAndReadBack(String text, String field) {
         assertThat(StatusMessage.encoded(text)).isEqualTo(field);
         assertThat(StatusMessage.decoded(field)).isEqualTo(text);

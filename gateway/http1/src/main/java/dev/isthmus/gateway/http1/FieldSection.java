@@ -20,9 +20,6 @@ public final class FieldSection {
     /** A number up to this one may have another digit. */
     private static final long MAX_PREFIX = Long.MAX_VALUE / 10 - 1;
 
-    /** Without fields. */
-    public static final FieldSection EMPTY = new FieldSection(new byte[0], new int[0], 0);
-
     private final byte[] bytes;
     private final int[] positions;
     private final int size;

@@ -4,9 +4,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Receives the events of one connection, on its event loop. */
 public interface ConnectionListener {
-    /** Ignores all events. */
-    ConnectionListener NONE = new ConnectionListener() {};
-
     /** The peer's first SETTINGS were received: it speaks HTTP/2, and its limits are known. */
     default void ready() {}
 

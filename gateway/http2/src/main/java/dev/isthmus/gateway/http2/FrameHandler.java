@@ -172,21 +172,21 @@ final class FrameHandler {
             session.abuse().control();
         } else if (block.use() == HeaderBlock.MessageKind.TOO_LARGE) {
             session.abuse().error();
-            Http2Stream stream = session.newStream(streamId);
-            stream.headLength(length);
-            stream.set(StreamFlag.HEAD_TOO_LARGE);
-            accept(stream, block, end);
-        } else if (block.use() != HeaderBlock.MessageKind.REQUEST || block.problem() != null) {
+            accept(streamId, block, length, end);
+        } else if (block.use() != HeaderBlock.MessageKind.REQUEST) {
             session.writeReset(streamId, Http2Error.PROTOCOL_ERROR.code());
             session.abuse().error();
         } else {
-            Http2Stream stream = session.newStream(streamId);
-            stream.headLength(length);
-            accept(stream, block, end);
+            accept(streamId, block, length, end);
         }
     }
 
-    private void accept(Http2Stream stream, HeaderBlock block, boolean end) {
+    private void accept(int streamId, HeaderBlock block, int length, boolean end) {
+        Http2Stream stream = session.newStream(streamId);
+        stream.headLength(length);
+        if (block.use() == HeaderBlock.MessageKind.TOO_LARGE) {
+            stream.set(StreamFlag.HEAD_TOO_LARGE);
+        }
         session.abuse().progress();
         try {
             stream.listener(accept.apply(stream));
@@ -207,7 +207,7 @@ final class FrameHandler {
             session.streamError(stream, Http2Error.STREAM_CLOSED, "HEADERS after the end of the stream");
         } else if (block.use() == HeaderBlock.MessageKind.TOO_LARGE) {
             session.streamError(stream, Http2Error.ENHANCE_YOUR_CALM, "header fields exceed the limit");
-        } else if (block.use() != expected || block.problem() != null) {
+        } else if (block.use() != expected) {
             session.streamError(stream, Http2Error.PROTOCOL_ERROR, "malformed or unexpected header fields");
         } else if (trailers ? !end : end && block.interim()) {
             session.streamError(

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.http2;
 
 import io.netty.handler.codec.http2.Http2Headers;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A decoded header block, with the values that the connection itself needs.
@@ -10,23 +9,22 @@ import org.jspecify.annotations.Nullable;
  * @param use the kind of message that it belongs to
  * @param status of a response, 0 otherwise
  * @param contentLength in bytes, -1 if absent
- * @param problem why it is malformed, null if it is well-formed
  */
-record HeaderBlock(
-        Http2Headers headers,
-        MessageKind use,
-        int status,
-        long contentLength,
-        @Nullable String problem) {
+record HeaderBlock(Http2Headers headers, MessageKind use, int status, long contentLength) {
 
     /** The kind of a block, determined by its pseudo-header fields. */
     enum MessageKind {
         REQUEST,
         RESPONSE,
         TRAILERS,
+        /** None: the block is malformed. */
         NOTHING,
         /** The fields exceed the limit; the headers are those before the limit. */
         TOO_LARGE
+    }
+
+    boolean isWellFormed() {
+        return use != MessageKind.NOTHING && use != MessageKind.TOO_LARGE;
     }
 
     /** Whether it is an interim response (RFC 9110, 15.2). */

@@ -110,7 +110,7 @@ final class HeaderBlockDecoder {
         if (!cacheable) {
             clearCache();
             tableBytes = Math.min(MAX_TABLE, tableBytes + TEXT * length);
-        } else if (length <= MAX_CACHED && block.problem() == null) {
+        } else if (length <= MAX_CACHED && block.isWellFormed()) {
             cache(in, from, length, block);
         }
         return block;
@@ -184,8 +184,8 @@ final class HeaderBlockDecoder {
 
     /** Determines whether decoded fields are a valid request, response or trailers (RFC 9113, 8.1 and 8.3). */
     private static final class HeaderBlockValidator {
-        static final HeaderBlock INVALID = new HeaderBlock(
-                EmptyHttp2Headers.INSTANCE, HeaderBlock.MessageKind.NOTHING, 0, -1, "invalid header fields");
+        static final HeaderBlock INVALID =
+                new HeaderBlock(EmptyHttp2Headers.INSTANCE, HeaderBlock.MessageKind.NOTHING, 0, -1);
 
         private static final int NONE = -1;
         private static final int BAD = -2;
@@ -194,7 +194,7 @@ final class HeaderBlockDecoder {
 
         /** @param headers the fields decoded before the limit was reached */
         static HeaderBlock tooLarge(Http2Headers headers) {
-            return new HeaderBlock(headers, HeaderBlock.MessageKind.TOO_LARGE, 0, -1, "too many header fields");
+            return new HeaderBlock(headers, HeaderBlock.MessageKind.TOO_LARGE, 0, -1);
         }
 
         /** @param maxFields limit, without pseudo-header fields */
@@ -203,24 +203,21 @@ final class HeaderBlockDecoder {
                 return tooLarge(headers);
             }
             long length = contentLength(headers);
+            if (length == BAD) {
+                return INVALID;
+            }
             CharSequence status = headers.status();
-            CharSequence method = headers.method();
-            String lengthProblem = length == BAD ? "an invalid content-length" : null;
             if (status != null) {
                 int code = number(status);
-                String problem = code < 100 || code > 999 ? "an invalid :status" : lengthProblem;
-                return new HeaderBlock(headers, HeaderBlock.MessageKind.RESPONSE, code, length, problem);
+                return code < 100 ? INVALID : new HeaderBlock(headers, HeaderBlock.MessageKind.RESPONSE, code, length);
             }
+            CharSequence method = headers.method();
             if (method != null) {
-                String problem =
-                        endsWithSpace(headers) ? "white space at the end of a value" : requestProblem(headers, method);
-                return new HeaderBlock(
-                        headers, HeaderBlock.MessageKind.REQUEST, 0, length, problem == null ? lengthProblem : problem);
+                boolean valid = isRequest(headers, method) && !endsWithSpace(headers);
+                return valid ? new HeaderBlock(headers, HeaderBlock.MessageKind.REQUEST, 0, length) : INVALID;
             }
             boolean pseudo = headers.path() != null || headers.scheme() != null || headers.authority() != null;
-            return pseudo
-                    ? INVALID
-                    : new HeaderBlock(headers, HeaderBlock.MessageKind.TRAILERS, 0, length, lengthProblem);
+            return pseudo ? INVALID : new HeaderBlock(headers, HeaderBlock.MessageKind.TRAILERS, 0, length);
         }
 
         /**
@@ -246,18 +243,12 @@ final class HeaderBlockDecoder {
             return count;
         }
 
-        private static @Nullable String requestProblem(Http2Headers headers, CharSequence method) {
+        private static boolean isRequest(Http2Headers headers, CharSequence method) {
             CharSequence path = headers.path();
-            if (method.isEmpty()) {
-                return "an empty :method";
+            if ("CONNECT".contentEquals(method)) {
+                return path == null && headers.scheme() == null;
             }
-            if (method.toString().equals("CONNECT")) {
-                return path == null && headers.scheme() == null ? null : "CONNECT with :path or :scheme";
-            }
-            if (path == null || path.isEmpty()) {
-                return "a request without :path";
-            }
-            return headers.scheme() == null ? "a request without :scheme" : null;
+            return !method.isEmpty() && path != null && !path.isEmpty() && headers.scheme() != null;
         }
 
         private static long contentLength(Http2Headers headers) {

@@ -48,20 +48,13 @@ final class HeaderEncoder {
     private final @Nullable EncodedConstants[] remembered = new @Nullable EncodedConstants[REMEMBERED];
     private int nextRemembered;
 
-    /** The encoded form of a list of constants. */
-    private static final class EncodedConstants {
-        private final HeaderFieldList fields;
-        /** How many entries the dynamic table had. */
-        private final int inserted;
-
-        private final byte[] bytes;
-
-        EncodedConstants(HeaderFieldList fields, int inserted, byte[] bytes) {
-            this.fields = fields;
-            this.inserted = inserted;
-            this.bytes = bytes;
-        }
-    }
+    /**
+     * The encoded form of a list of constants.
+     *
+     * @param inserted how many entries the dynamic table had
+     */
+    @SuppressWarnings("ArrayRecordComponent") // never compared
+    private record EncodedConstants(HeaderFieldList fields, int inserted, byte[] bytes) {}
 
     /** The peer's SETTINGS_HEADER_TABLE_SIZE. Clears the table; the next block announces it (RFC 7541, 4.2). */
     void peerTableSize(long size) {

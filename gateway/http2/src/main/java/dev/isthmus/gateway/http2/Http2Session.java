@@ -246,13 +246,12 @@ final class Http2Session {
     /** A connection error: sends GOAWAY and closes. */
     void connectionError(Http2Violation violation) {
         if (!closed) {
-            writer.goAway(streams.lastOfPeer(), violation.error().code());
             cause = violation;
             AbuseRule rule = violation.rule();
             if (rule != null) {
                 connection.listener().abused(rule, String.valueOf(violation.getMessage()));
             }
-            closeAfterFlush();
+            closeWithGoAway(violation.error());
         }
     }
 

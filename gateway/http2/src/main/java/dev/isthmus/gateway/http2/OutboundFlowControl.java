@@ -7,7 +7,6 @@ import io.netty.handler.codec.http2.Http2Error;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Sends DATA within the peer's windows and while the channel is writable (RFC 9113, 5.2). Other data is queued by
@@ -197,7 +196,7 @@ final class OutboundFlowControl {
     }
 
     boolean writable(Http2Stream stream) {
-        if (channel.isWritable() && queued(stream) < QUEUE_LIMIT) {
+        if (channel.isWritable() && stream.queued() < QUEUE_LIMIT) {
             return true;
         }
         if (!stream.is(StreamFlag.AWAITING) && !stream.is(StreamFlag.CLOSED)) {
@@ -218,7 +217,7 @@ final class OutboundFlowControl {
             if (stream.is(StreamFlag.CLOSED)) {
                 continue;
             }
-            if (queued(stream) < QUEUE_LIMIT) {
+            if (stream.queued() < QUEUE_LIMIT) {
                 stream.clear(StreamFlag.AWAITING);
                 session.becameWritable(stream);
             } else {
@@ -236,10 +235,5 @@ final class OutboundFlowControl {
         if (stream.is(StreamFlag.AWAITING)) {
             awaiting.remove(stream);
         }
-    }
-
-    private static long queued(Http2Stream stream) {
-        @Nullable SendQueue queue = stream.queue();
-        return queue == null ? 0 : queue.bytes();
     }
 }

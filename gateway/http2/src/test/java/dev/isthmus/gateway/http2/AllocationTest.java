@@ -30,8 +30,8 @@ class AllocationTest {
     @Test
     void stream_costsLittleHeap() throws Exception {
         try (Loopback loopback = new Loopback()) {
-            int port = loopback.listen(() -> untracked(
-                    Http2Connection.server(BothRolesTest.OPTIONS, EchoStreamListener::new, ConnectionListener.NONE)));
+            int port = loopback.listen(() -> untracked(Http2Connection.server(
+                    BothRolesTest.OPTIONS, EchoStreamListener::new, new ConnectionListener() {})));
             BothRolesTest.Watch watch = new BothRolesTest.Watch();
             Http2Connection client = Http2Connection.client(BothRolesTest.OPTIONS, watch);
             loopback.connect(port, untracked(client));

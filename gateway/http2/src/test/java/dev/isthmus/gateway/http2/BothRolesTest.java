@@ -39,7 +39,7 @@ class BothRolesTest {
     private Http2Connection connected(Http2Options server, Http2Options client, Watch watch) {
         int port = loopback.listen(() -> {
             Http2Connection connection =
-                    Http2Connection.server(server, EchoStreamListener::new, ConnectionListener.NONE);
+                    Http2Connection.server(server, EchoStreamListener::new, new ConnectionListener() {});
             accepted.set(connection);
             return connection;
         });
@@ -171,7 +171,7 @@ class BothRolesTest {
     @Test
     void clientResets_serverHears() throws Exception {
         RecordingStreamListener atServer = new RecordingStreamListener();
-        int port = loopback.listen(() -> Http2Connection.server(OPTIONS, s -> atServer, ConnectionListener.NONE));
+        int port = loopback.listen(() -> Http2Connection.server(OPTIONS, s -> atServer, new ConnectionListener() {}));
         Watch watch = new Watch();
         Http2Connection connection = Http2Connection.client(OPTIONS, watch);
         loopback.connect(port, connection);

@@ -51,8 +51,8 @@ class ForeignPeersTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 100, 16_384, 70_000, 3_000_000})
     void nettysClient_getsItsBodyBack(int size) throws Exception {
-        int port = loopback.listen(
-                () -> Http2Connection.server(BothRolesTest.OPTIONS, EchoStreamListener::new, ConnectionListener.NONE));
+        int port = loopback.listen(() ->
+                Http2Connection.server(BothRolesTest.OPTIONS, EchoStreamListener::new, new ConnectionListener() {}));
         Channel parent = nettysClient(port);
         for (int round = 0; round < 3; round++) {
             List<NettysRequest> requests = new ArrayList<>();

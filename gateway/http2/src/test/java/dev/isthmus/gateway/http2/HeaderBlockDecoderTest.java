@@ -88,7 +88,8 @@ class HeaderBlockDecoderTest {
     @Test
     void malformedBlock_isNotKept() {
         for (int i = 0; i < 4; i++) {
-            assertThat(blocks.decode(1, RawFrames.hex("8386"), 2).problem()).isNotNull();
+            assertThat(blocks.decode(1, RawFrames.hex("8386"), 2).isWellFormed())
+                    .isFalse();
         }
     }
 

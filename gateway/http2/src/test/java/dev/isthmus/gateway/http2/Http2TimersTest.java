@@ -210,7 +210,9 @@ class Http2TimersTest {
         bench.send(RawFrames.frame(FrameType.PING, 0, 0, "0000000000000007"));
         pass(82);
         assertThat(bench.channel.isOpen()).isFalse();
-        assertThat(bench.written()).filteredOn(line -> line.startsWith("PING 7598")).hasSize(1);
+        assertThat(bench.written())
+                .filteredOn(line -> line.startsWith("PING 7598"))
+                .hasSize(1);
         assertThat(expired).containsExactly(TimeoutRule.KEEPALIVE);
     }
 

@@ -29,11 +29,11 @@ class SuddenEndsTest {
         List<Http2Connection> ends = new ArrayList<>();
         int port = loopback.listen(() -> {
             Http2Connection server =
-                    Http2Connection.server(BothRolesTest.OPTIONS, EchoStreamListener::new, ConnectionListener.NONE);
+                    Http2Connection.server(BothRolesTest.OPTIONS, EchoStreamListener::new, new ConnectionListener() {});
             ends.add(server);
             return server;
         });
-        Http2Connection client = Http2Connection.client(BothRolesTest.OPTIONS, ConnectionListener.NONE);
+        Http2Connection client = Http2Connection.client(BothRolesTest.OPTIONS, new ConnectionListener() {});
         Channel channel = loopback.connect(port, client);
         List<RecordingStreamListener> all = new ArrayList<>();
         loopback.run(() -> {

@@ -8,12 +8,16 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.OperationKind.ModelAction;
 import dev.isthmus.gateway.call.OperationKind.ServerPath;
 import dev.isthmus.gateway.extension.Extension;
-import dev.isthmus.gateway.http1.FieldSection;
-import dev.isthmus.gateway.http1.Http1Request;
+import dev.isthmus.gateway.http1.HeadLimits;
+import dev.isthmus.gateway.http1.Http1Parser.ParserEvent;
+import dev.isthmus.gateway.http1.RequestParser;
 import dev.isthmus.gateway.ingress.RequestHead.Http1Head;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,9 +29,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RestRoutesTest {
 
     private static RestRoutes.PathRoute route(String method, String path) {
-        return RestRoutes.route(new Http1Head(
-                new Http1Request(method, path, false, FieldSection.EMPTY, -1),
-                new ClientConnection("", null, null, false)));
+        RequestParser parser = new RequestParser(new HeadLimits("request line", 1000, 1000, 10), 1);
+        ByteBuf request = Unpooled.copiedBuffer(method + " " + path + " HTTP/1.1\r\n\r\n", StandardCharsets.US_ASCII);
+        assertThat(parser.next(request)).isEqualTo(ParserEvent.HEAD);
+        return RestRoutes.route(new Http1Head(parser.request(), new ClientConnection("", null, null, false)));
     }
 
     private static String orEmpty(String text) {

@@ -80,10 +80,6 @@ public final class Http2Stream {
         this.window = session.streamWindow();
     }
 
-    public Http2Connection connection() {
-        return session.connection();
-    }
-
     public int id() {
         return id;
     }

@@ -154,18 +154,16 @@ final class GrpcConnection implements ConnectionListener {
 
     @Override
     public void goingAway(long errorCode) {
-        closing(ServerCloseCause.SERVER);
-        if (settingsReceived) {
-            pool.drain(this);
-            http2.goAway();
-        } else {
-            http2.close();
-        }
+        leave(ServerCloseCause.SERVER);
     }
 
     /** Opens no more streams, and closes when those that are open have ended. */
     void retire() {
-        closing(ServerCloseCause.GATEWAY);
+        leave(ServerCloseCause.GATEWAY);
+    }
+
+    private void leave(ServerCloseCause cause) {
+        closing(cause);
         pool.drain(this);
         http2.goAway();
     }

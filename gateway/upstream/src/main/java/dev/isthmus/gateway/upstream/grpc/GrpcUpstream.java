@@ -52,6 +52,7 @@ import io.netty.channel.EventLoop;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,10 +62,10 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
     private static final GrpcResponseReader INFERENCE =
             message -> new ReplyMessage.Inference(new InferMessage.ProtobufMessage(message));
     private static final GrpcResponseReader DOCUMENT = ReplyMessage.Document::new;
-    private static final GrpcResponseReader SERVER_READY = message ->
-            new ReplyMessage.Ready(parse(ServerReadyResponse.parser(), message).getReady());
-    private static final GrpcResponseReader MODEL_METADATA =
-            message -> new ReplyMessage.Model(MetadataReader.model(parse(RawModelMetadata.parser(), message)));
+    private static final GrpcResponseReader SERVER_READY =
+            message -> parsed(ServerReadyResponse.parser(), message, said -> new ReplyMessage.Ready(said.getReady()));
+    private static final GrpcResponseReader MODEL_METADATA = message ->
+            parsed(RawModelMetadata.parser(), message, said -> new ReplyMessage.Model(MetadataReader.model(said)));
 
     private final StatusText texts;
     private final ConnectionRules rules;
@@ -245,17 +246,21 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
     }
 
     private ReplyMessage serverMetadata(ByteBuf message) throws InvalidProtocolBufferException {
-        var metadata = MetadataReader.server(parse(ServerMetadataResponse.parser(), message));
-        capabilities().learn(metadata);
-        return new ReplyMessage.Server(metadata);
+        return parsed(ServerMetadataResponse.parser(), message, said -> {
+            var metadata = MetadataReader.server(said);
+            capabilities().learn(metadata);
+            return new ReplyMessage.Server(metadata);
+        });
     }
 
     /** Servers disagree about an unknown model: Triton answers "not ready", KServe NOT_FOUND, MLServer UNKNOWN. */
     private record ModelReadyReader(ModelRef model) implements GrpcResponseReader {
         @Override
         public ReplyMessage read(ByteBuf message) throws InvalidProtocolBufferException {
-            return new ReplyMessage.ModelReadyState(
-                    model, parse(ModelReadyResponse.parser(), message).getReady());
+            return parsed(
+                    ModelReadyResponse.parser(),
+                    message,
+                    said -> new ReplyMessage.ModelReadyState(model, said.getReady()));
         }
 
         @Override
@@ -268,11 +273,12 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
         }
     }
 
-    /** Parses a small message and releases it; copies it unless it is contiguous. */
-    private static <T> T parse(Parser<T> parser, ByteBuf message) throws InvalidProtocolBufferException {
-        T parsed = parser.parseFrom(message.nioBuffer());
+    /** Reads a small message (taken, unless this throws); copies it unless it is contiguous. */
+    private static <T> ReplyMessage parsed(Parser<T> parser, ByteBuf message, Function<T, ReplyMessage> read)
+            throws InvalidProtocolBufferException {
+        ReplyMessage response = read.apply(parser.parseFrom(message.nioBuffer()));
         message.release();
-        return parsed;
+        return response;
     }
 
     private UnaryCall metadata(Call call, OperationKind kind, GrpcResponseReader reader, Reply reply) {

@@ -247,7 +247,7 @@ final class UnaryCall extends GrpcCall implements RequestSink {
         ReplyMessage read;
         try {
             read = reader.read(response);
-        } catch (InvalidProtocolBufferException e) {
+        } catch (InvalidProtocolBufferException | RuntimeException e) {
             response.release();
             reply().fail(pool().failures().badResponse("sent a message that violates the protocol", e));
             return;

@@ -91,6 +91,22 @@ class GrpcMetadataTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {".14", "0.", "0.14.1", "rc"})
+    void serverMetadata_withAnyVersion_areWhatTheServerSays(String version) throws Exception {
+        try (var server = responding(ServerMetadataResponse.newBuilder()
+                .setName("kserve")
+                .setVersion(version)
+                .build())) {
+            var reply = ask(
+                    server,
+                    (upstream, bench) ->
+                            r -> upstream.send(bench.call(), new UpstreamRequest.ServerMetadataRequest(), r));
+            assertThat(reply.response())
+                    .isEqualTo(new ReplyMessage.Server(new ServerMetadata("kserve", version, List.of())));
+        }
+    }
+
+    @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void modelReady_isWhatTheServerSays(boolean ready) throws Exception {
         try (var server =

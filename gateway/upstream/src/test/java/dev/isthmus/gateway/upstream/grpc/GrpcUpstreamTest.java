@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.SecretText;
@@ -14,6 +15,7 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.TimeoutQueue.CallTimeout;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -91,6 +93,33 @@ class GrpcUpstreamTest {
         GrpcUpstream upstream = upstream(new Endpoint("127.0.0.1", 1));
         assertThat(upstream.name()).isEqualTo("triton");
         assertThat(upstream.peer().wire()).isEqualTo(Wire.PROTOBUF);
+    }
+
+    @Test
+    void responseThatCannotBeRead_failsTheCall() throws Exception {
+        try (var server = FakeGrpcServer.echo()) {
+            UpstreamSettings settings = UpstreamSettings.of(
+                    "triton", server.endpoint(), Duration.ofSeconds(60), Duration.ofSeconds(2), 1000);
+            GrpcConnectionPool pool = upstream(settings).createPool(bench.loop());
+            var head = new CallMetadata.GrpcMethods(settings, Map.of()).modelInfer.plain();
+            RecordedReply reply = bench.send(received -> {
+                UnaryCall call = new UnaryCall(
+                                pool,
+                                CallMetadata.of(head, bench.call()),
+                                new CallTimeout(Long.MAX_VALUE, false),
+                                message -> {
+                                    throw new IllegalStateException("a fault of the reader");
+                                },
+                                1000,
+                                MemoryBudget.MemoryReservation.UNCOUNTED,
+                                received)
+                        .sending(direct(new byte[] {1}));
+                call.start();
+                return call;
+            });
+            assertThat(reply.failure().code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+            bench.loop().submit(pool::closeAll).get();
+        }
     }
 
     @ParameterizedTest

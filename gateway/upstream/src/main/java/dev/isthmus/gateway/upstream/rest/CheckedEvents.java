@@ -48,6 +48,8 @@ final class CheckedEvents implements PartReader {
     /** The incomplete event. */
     private @Nullable ByteBuf held;
 
+    private boolean released;
+
     /** @param maxBytes limit of one event */
     CheckedEvents(Call call, Reply reply, UpstreamFailures failures, long maxBytes) {
         this.call = call;
@@ -68,6 +70,10 @@ final class CheckedEvents implements PartReader {
                 if (completeEnd > from) {
                     forward(part.readRetainedSlice(completeEnd - from));
                 }
+            }
+            if (released) {
+                part.release();
+                return;
             }
             int open = part.readableBytes() + (held == null ? 0 : held.readableBytes());
             if (open > maxBytes) {
@@ -203,6 +209,7 @@ final class CheckedEvents implements PartReader {
 
     @Override
     public void release() {
+        released = true;
         if (held != null) {
             held.release();
             held = null;

@@ -27,7 +27,7 @@ class CheckedEventsTest {
     private final StringBuilder passed = new StringBuilder();
 
     /** Records the events that are passed on. */
-    private final class Client implements Reply {
+    private class Client implements Reply {
         @Override
         public void message(ReplyMessage message) {
             passed.append(((ReplyMessage.Events) message).content().toString(StandardCharsets.UTF_8));
@@ -48,11 +48,32 @@ class CheckedEventsTest {
         loop.shutdownGracefully();
     }
 
-    @Test
-    void sliceOfASlice_isCheckedWhereItsBytesAre() {
+    private CheckedEvents events(Reply client) {
         Call call =
                 new Call(new Operation.ServerLive(), Call.NO_DEADLINE, Map.of(), CallContext.internal(loop, ALLOCATOR));
-        CheckedEvents events = new CheckedEvents(call, new Client(), new UpstreamFailures("u", () -> false), 1000);
+        return new CheckedEvents(call, client, new UpstreamFailures("u", () -> false), 1000);
+    }
+
+    @Test
+    void callThatEndsWhenAnEventArrives_holdsNothingOfTheNextOne() {
+        CheckedEvents[] events = new CheckedEvents[1];
+        events[0] = events(new Client() {
+            @Override
+            public void message(ReplyMessage message) {
+                super.message(message);
+                events[0].release();
+            }
+        });
+        ByteBuf part = ALLOCATOR.directBuffer();
+        part.writeCharSequence(EVENTS + "data: {", StandardCharsets.UTF_8);
+        events[0].part(part);
+        assertThat(passed).hasToString(EVENTS);
+        assertThat(part.refCnt()).isZero();
+    }
+
+    @Test
+    void sliceOfASlice_isCheckedWhereItsBytesAre() {
+        CheckedEvents events = events(new Client());
         ByteBuf read = ALLOCATOR.directBuffer();
         read.writeCharSequence("HTTP/1.1 200 OK\r\n\r\n3a\r\n" + EVENTS + "\r\n", StandardCharsets.UTF_8);
         ByteBuf chunks = read.retainedSlice(19, read.readableBytes() - 19);

@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     private static final int MAX_LOCATION = 200;
+    private static final Duration SOON = Duration.ofSeconds(1);
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final long MILLISECOND = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -143,6 +144,11 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
                 "redirects to '" + to.substring(0, Math.min(to.length(), MAX_LOCATION)) + "' (status " + status
                         + "), which is not followed: 'endpoints', 'tls', 'host' or 'path_prefix' must be another one",
                 null);
+    }
+
+    /** There is no direct memory for the response, which is no failure of the server. */
+    public static OipException noMemory() {
+        return OipException.responseDropped(ErrorCode.OVERLOADED, "out of memory for the response", SOON);
     }
 
     /** The response violates the protocol. */

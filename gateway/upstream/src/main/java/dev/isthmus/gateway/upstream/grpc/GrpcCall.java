@@ -15,6 +15,7 @@ import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.http2.StreamListener;
 import dev.isthmus.gateway.upstream.ServerDelay;
 import dev.isthmus.gateway.upstream.TimeoutQueue.CallTimeout;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -309,21 +310,23 @@ abstract class GrpcCall implements StreamListener, Subscription {
             return;
         }
         unacknowledged += data.readableBytes();
-        to.add(data);
-        if (end) {
-            ending = () -> fail(pool.texts().noStatus());
-        }
-        deliver(to);
-        if (!finished) {
-            try {
+        try {
+            to.add(data);
+            if (end) {
+                ending = () -> fail(pool.texts().noStatus());
+            }
+            deliver(to);
+            if (!finished) {
                 // Reserve the complete message: responses that wait for each other's memory would never complete.
                 gathered(Math.max(to.bytes(), to.announced()));
                 if (stream != null && to.missing() == 0 && to.announced() > 0) {
                     stream.widen(WINDOW);
                 }
-            } catch (OipException refused) {
-                fail(refused);
             }
+        } catch (OipException refused) {
+            fail(refused);
+        } catch (OutOfMemoryError exhausted) {
+            fail(UpstreamFailures.noMemory());
         }
     }
 

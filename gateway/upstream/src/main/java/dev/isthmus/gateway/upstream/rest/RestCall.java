@@ -127,6 +127,8 @@ final class RestCall implements Subscription {
             }
         } catch (OipException e) {
             fail(e);
+        } catch (OutOfMemoryError e) {
+            fail(UpstreamFailures.noMemory());
         }
     }
 
@@ -199,8 +201,7 @@ final class RestCall implements Subscription {
         } catch (RuntimeException e) {
             failure = failures.badResponse("sent a response that cannot be read", e);
         } catch (OutOfMemoryError e) {
-            // Out of direct memory.
-            failure = new OipException(ErrorCode.OVERLOADED, "out of memory for the response", e);
+            failure = UpstreamFailures.noMemory();
         }
         boolean valid = failure == null || head.status() != HttpResponseStatus.OK.code();
         finished(carrier, valid);

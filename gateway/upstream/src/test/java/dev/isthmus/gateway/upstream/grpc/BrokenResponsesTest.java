@@ -229,4 +229,29 @@ class BrokenResponsesTest {
             assertThat(reset.get(20, TimeUnit.SECONDS)).isEqualTo(1);
         }
     }
+
+    /** There is no memory to join the parts of one response; other calls on the connection go on. */
+    @Test
+    void response_thatThereIsNoMemoryFor_failsItsCallAlone() throws Exception {
+        RawHttp2Server.Responder responder = (peer, stream) -> {
+            if (stream == 3) {
+                peer.head(stream);
+                peer.send(Http2FrameTypes.DATA, 0, stream, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte) 2);
+                peer.send(Http2FrameTypes.DATA, 0, stream, (byte) 0);
+            } else if (stream == 5) {
+                peer.respond(1);
+                peer.respond(5);
+            }
+        };
+        try (var server = RawHttp2Server.responding(responder)) {
+            GrpcUpstream upstream = calls.withoutMemoryToJoin(loopback(server.port()));
+            RecordedReply waiting = calls.infer(upstream);
+            OipException failure = calls.infer(upstream).failure();
+            assertThat(failure).hasMessage("out of memory for the response");
+            assertThat(failure.code()).isEqualTo(ErrorCode.OVERLOADED);
+            calls.infer(upstream).discard();
+            waiting.discard();
+            assertThat(server.connections()).isOne();
+        }
+    }
 }

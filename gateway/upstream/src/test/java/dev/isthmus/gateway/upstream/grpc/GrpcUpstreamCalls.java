@@ -15,7 +15,9 @@ import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcConnectionPool.ConnectionRules;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,6 +44,33 @@ final class GrpcUpstreamCalls implements AutoCloseable {
 
     /** @param most bytes of a response */
     GrpcUpstream to(Endpoint endpoint, ConnectionRules rules, int most) {
+        return to(endpoint, rules, most, bench.allocator());
+    }
+
+    /** With an allocator that has no memory for buffers in which small parts are joined. */
+    GrpcUpstream withoutMemoryToJoin(Endpoint endpoint) {
+        return to(endpoint, ConnectionRules.of(LONG), 1000, new AbstractByteBufAllocator(true) {
+            @Override
+            protected ByteBuf newHeapBuffer(int initial, int largest) {
+                return bench.allocator().heapBuffer(initial, largest);
+            }
+
+            @Override
+            protected ByteBuf newDirectBuffer(int initial, int largest) {
+                if (largest >= 64 && largest <= 2048) {
+                    throw new OutOfMemoryError("of memory outside the heap");
+                }
+                return bench.allocator().directBuffer(initial, largest);
+            }
+
+            @Override
+            public boolean isDirectBufferPooled() {
+                return true;
+            }
+        });
+    }
+
+    private GrpcUpstream to(Endpoint endpoint, ConnectionRules rules, int most, ByteBufAllocator allocator) {
         var settings = new UpstreamSettings(
                 "triton",
                 endpoint,
@@ -56,7 +85,7 @@ final class GrpcUpstreamCalls implements AutoCloseable {
                 AbusePolicy.NONE,
                 new ConnectionTable(),
                 () -> false);
-        GrpcUpstream upstream = new GrpcUpstream(settings, ServerCapabilities.unknown(), rules, bench.allocator());
+        GrpcUpstream upstream = new GrpcUpstream(settings, ServerCapabilities.unknown(), rules, allocator);
         upstreams.add(upstream);
         return upstream;
     }

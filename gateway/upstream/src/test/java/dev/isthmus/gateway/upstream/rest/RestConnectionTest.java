@@ -20,6 +20,7 @@ import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledDirectByteBuf;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -30,6 +31,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.BiPredicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -481,10 +483,19 @@ class RestConnectionTest {
         }
     }
 
-    /** An allocator that only has direct memory for small buffers. */
+    /** An allocator that has no direct memory for some buffers. */
     private static final class ShortAllocator extends AbstractByteBufAllocator {
+        private final BiPredicate<Integer, Integer> lacking;
+
+        /** Has direct memory for small buffers only. */
         ShortAllocator() {
+            this((initial, most) -> initial > 100_000);
+        }
+
+        /** @param lacking takes the initial and the largest capacity of a buffer */
+        ShortAllocator(BiPredicate<Integer, Integer> lacking) {
             super(true);
+            this.lacking = lacking;
         }
 
         @Override
@@ -494,15 +505,34 @@ class RestConnectionTest {
 
         @Override
         protected ByteBuf newDirectBuffer(int initial, int most) {
-            if (initial > 100_000) {
+            if (lacking.test(initial, most)) {
                 throw new OutOfMemoryError("of memory outside the heap");
             }
-            return Unpooled.directBuffer(initial, most);
+            return new UnpooledDirectByteBuf(this, initial, most);
         }
 
         @Override
         public boolean isDirectBufferPooled() {
             return true;
+        }
+    }
+
+    /** The parts of a response are small, and there is no memory to join them. */
+    @Test
+    void response_thatThereIsNoMemoryFor_failsItsCall() throws Exception {
+        String response = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n";
+        try (var server = FakeRestServer.sending(response)) {
+            var settings = UpstreamSettings.of("triton", server.endpoint(), MINUTE, MINUTE, 1_000);
+            var upstream = new RestUpstream(
+                    settings,
+                    ServerCapabilities.unknown(),
+                    PoolLimits.DEFAULT,
+                    new ShortAllocator((initial, most) -> most <= 2048),
+                    System::nanoTime);
+            OipException failure = rest.infer(upstream).failure();
+            assertThat(failure).hasMessage("out of memory for the response");
+            assertThat(failure.code()).isEqualTo(ErrorCode.OVERLOADED);
+            upstream.close();
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.dispatch.StreamCallFlow.StreamedCall;
@@ -109,11 +110,11 @@ final class ModelSubstream implements Reply {
         try {
             response = flow.converted(inference, responseModel());
             place = place(response);
-        } catch (OipException invalid) {
+        } catch (OipException | OutOfMemoryError fault) {
             if (response != null) {
                 response.release();
             }
-            failed(invalid, "");
+            failed(CallLog.failureOf(fault, flow.call().context()), "");
             return;
         }
         StreamedCall request = pending.responding(place.id());

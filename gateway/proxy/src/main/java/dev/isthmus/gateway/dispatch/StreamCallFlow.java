@@ -140,19 +140,20 @@ final class StreamCallFlow implements RequestSink {
             } else {
                 send(request, target, sent);
             }
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | OutOfMemoryError fault) {
             sent.release();
             fail(request, fault);
         }
     }
 
     /** A request that was not sent fails alone; with a fault of the gateway, the stream fails. */
-    private void fail(StreamedCall request, RuntimeException thrown) {
-        if (thrown instanceof OipException refused) {
-            request.exchange().fail(refused);
-            return;
+    private void fail(StreamedCall request, Throwable thrown) {
+        OipException failure = CallLog.failureOf(thrown, call.context());
+        if (thrown instanceof OipException || thrown instanceof OutOfMemoryError) {
+            request.exchange().fail(failure);
+        } else {
+            fail(failure);
         }
-        fail(CallLog.failureOf(thrown, call.context()));
     }
 
     /** @param source taken */
@@ -164,14 +165,14 @@ final class StreamCallFlow implements RequestSink {
             message.encode();
             Call withAffinity = call.withAffinity(own.affinity(), own.sequenceNanos());
             substream = substream(withAffinity, target, request.outline().model(), request);
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | OutOfMemoryError fault) {
             message.release();
             fail(request, fault);
             return;
         }
         try {
             request.send(own, substream.stream(), message);
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | OutOfMemoryError fault) {
             fail(request, fault);
             return;
         }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import java.time.Duration;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -8,11 +9,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Runs a probe periodically, never concurrently with itself, and jittered so that servers are not all probed at once.
  */
 final class PeriodicProbe implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PeriodicProbe.class);
     private static final long FIRST_WITHIN_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final double JITTER = 0.1;
 
@@ -55,7 +59,12 @@ final class PeriodicProbe implements AutoCloseable {
         schedule((long) (interval * (1 - JITTER + 2 * JITTER * random.nextDouble())));
         if (!inProgress) {
             inProgress = true;
-            probe.accept(this);
+            try {
+                probe.accept(this);
+            } catch (RuntimeException | OutOfMemoryError fault) {
+                completed();
+                RepeatingLogEvent.fault(LOG, fault).log("internal error in a probe; please report it");
+            }
         }
     }
 

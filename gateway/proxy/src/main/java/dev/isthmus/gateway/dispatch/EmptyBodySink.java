@@ -13,6 +13,7 @@ public final class EmptyBodySink implements RequestSink {
     private final Reply reply;
     private final Supplier<Subscription> query;
     private Subscription inFlight = Subscription.NONE;
+    private boolean cancelled;
 
     /**
      * The body of an operation that starts later.
@@ -41,7 +42,7 @@ public final class EmptyBodySink implements RequestSink {
     @Override
     public void end() {
         try {
-            inFlight = query.get();
+            inFlight = query.get().cancelIf(cancelled);
         } catch (OipException failure) {
             reply.fail(failure);
         }
@@ -49,6 +50,7 @@ public final class EmptyBodySink implements RequestSink {
 
     @Override
     public void cancel() {
+        cancelled = true;
         inFlight.cancel();
     }
 }

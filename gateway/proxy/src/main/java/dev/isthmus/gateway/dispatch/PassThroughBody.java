@@ -21,6 +21,7 @@ public final class PassThroughBody implements RequestSink {
     private final CompositeByteBuf body;
     private Subscription inFlight = Subscription.NONE;
     private boolean ended;
+    private boolean cancelled;
 
     /**
      * Creates an empty body.
@@ -77,12 +78,13 @@ public final class PassThroughBody implements RequestSink {
         }
         if (!ended) {
             ended = true;
-            inFlight = query.apply(SmallParts.complete(body));
+            inFlight = query.apply(SmallParts.complete(body)).cancelIf(cancelled);
         }
     }
 
     @Override
     public void cancel() {
+        cancelled = true;
         if (ended) {
             inFlight.cancel();
         } else {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.json.JsonCheck;
@@ -14,6 +15,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 class PassThroughBodyTest {
@@ -77,5 +80,24 @@ class PassThroughBodyTest {
         assertThat(body.held()).isGreaterThan(json.length() + 100_000);
         body.cancel();
         assertThat(body.held()).isZero();
+    }
+
+    @Test
+    void cancelledWhileTheQueryIsStarted_cancelsTheQuery() {
+        AtomicReference<RequestSink> sink = new AtomicReference<>();
+        AtomicInteger cancelled = new AtomicInteger();
+        sink.set(new PassThroughBody(ByteBufAllocator.DEFAULT, null, new NoReply(), all -> {
+            all.release();
+            sink.get().cancel();
+            return cancelled::incrementAndGet;
+        }));
+        sink.get().end();
+        assertThat(cancelled).hasValue(1);
+        sink.set(new EmptyBodySink(new NoReply(), () -> {
+            sink.get().cancel();
+            return cancelled::incrementAndGet;
+        }));
+        sink.get().end();
+        assertThat(cancelled).hasValue(2);
     }
 }

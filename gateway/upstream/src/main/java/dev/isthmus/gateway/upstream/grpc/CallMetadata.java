@@ -10,6 +10,7 @@ import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.SecretText;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.Base64;
@@ -34,7 +35,7 @@ final class CallMetadata {
     /**
      * The request headers to send. Leaves out names reserved for gRPC and values that are not printable ASCII.
      *
-     * @throws IllegalArgumentException for an invalid header name, or a binary value that is not Base64
+     * @throws OipException INVALID_ARGUMENT for an invalid header name, or a binary value that is not Base64
      */
     static HeaderFieldList of(GrpcMethods.MethodFields head, Call call) {
         HeaderFieldList fields = call.headers().equals(HopCount.FIRST) ? head.firstHop() : with(head, call.headers());
@@ -60,8 +61,8 @@ final class CallMetadata {
             return head;
         }
         if (!isName(name)) {
-            throw new IllegalArgumentException(
-                    "metadata name '" + name + "' must consist of a-z, 0-9, '-', '_' and '.'");
+            throw OipException.invalid(
+                    "header '" + name + "': a name of a-z, 0-9, '-', '_' and '.' is expected in gRPC metadata");
         }
         if (name.endsWith(GrpcNames.BINARY_SUFFIX)) {
             return withBinary(head, name, value);
@@ -96,11 +97,15 @@ final class CallMetadata {
 
     private static HeaderFieldList withBinary(HeaderFieldList head, String name, String values) {
         HeaderFieldList fields = head;
-        for (String each : values.split(",", -1)) {
-            byte[] value = Base64.getDecoder().decode(each.strip());
-            fields = fields.with(name, Base64.getEncoder().withoutPadding().encodeToString(value));
+        try {
+            for (String each : values.split(",", -1)) {
+                byte[] value = Base64.getDecoder().decode(each.strip());
+                fields = fields.with(name, Base64.getEncoder().withoutPadding().encodeToString(value));
+            }
+            return fields;
+        } catch (IllegalArgumentException e) {
+            throw OipException.invalid("header '" + name + "': base64 is expected in gRPC metadata");
         }
-        return fields;
     }
 
     /** The response headers or trailers that may be passed to the client; binary values in Base64. */

@@ -220,8 +220,8 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
         }
         try {
             CallTimeout timeout = new CallTimeout(settings().nanosLeftOfStream(call), false);
-            HeaderFieldList head = head(
-                    call, methods.of(OperationKind.INFER_STREAM.grpcMethod()).plain());
+            HeaderFieldList head = CallMetadata.of(
+                    methods.of(OperationKind.INFER_STREAM.grpcMethod()).plain(), call);
             StreamCall stream = new StreamCall(
                     pool(call.loop()), head, timeout, capabilities().dialect(), reply);
             stream.start();
@@ -288,17 +288,9 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
     private UnaryCall open(
             Call call, GrpcMethods.MethodHead method, GrpcResponseReader reader, long maxBytes, Reply reply) {
         boolean ownDeadline = call.hasDeadline();
-        HeaderFieldList head = head(call, ownDeadline ? method.plain() : method.timed());
+        HeaderFieldList head = CallMetadata.of(ownDeadline ? method.plain() : method.timed(), call);
         CallTimeout timeout = new CallTimeout(settings().nanosLeft(call), !ownDeadline);
         return new UnaryCall(pool(call.loop()), head, timeout, reader, maxBytes, call.memory(), reply);
-    }
-
-    private static HeaderFieldList head(Call call, GrpcMethods.MethodFields method) {
-        try {
-            return CallMetadata.of(method, call);
-        } catch (IllegalArgumentException e) {
-            throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be sent as gRPC metadata", e);
-        }
     }
 
     private static final class MetadataReader {

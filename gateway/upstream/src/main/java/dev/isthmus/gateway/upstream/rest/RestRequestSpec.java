@@ -89,7 +89,7 @@ final class RestRequestSpec {
             // A health check may be under way when the event loops end.
             this.head = safe ? fields.end() : fields.end(call.allocator(), copied ? body : Unpooled.EMPTY_BUFFER);
         } catch (IllegalArgumentException e) {
-            throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be forwarded", e);
+            throw new OipException(ErrorCode.INVALID_ARGUMENT, String.valueOf(e.getMessage()), e);
         } catch (OutOfMemoryError e) {
             // Out of direct memory.
             throw new OipException(ErrorCode.OVERLOADED, "out of memory for the request", e);

@@ -21,6 +21,7 @@ import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
@@ -38,6 +39,7 @@ import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -224,6 +226,19 @@ class GrpcUpstreamTest {
                     .containsExactly(1, 2);
             assertThat(seen.keys()).doesNotContain("grpc-encoding");
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "trace-bin, ?, header 'trace-bin': base64 is expected in gRPC metadata",
+        "x!y, 1, 'header ''x!y'': a name of a-z, 0-9, ''-'', ''_'' and ''.'' is expected in gRPC metadata'",
+    })
+    void header_thatGrpcDoesNotHave_isRefusedByItsName(String name, String value, String text) throws Exception {
+        GrpcUpstream upstream = upstream(new Endpoint("127.0.0.1", 1));
+        OipException failure = infer(upstream, bench.call(Map.of(name, value)), direct(new byte[1]))
+                .failure();
+        assertThat(failure).hasMessage(text);
+        assertThat(failure.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
     }
 
     @Test

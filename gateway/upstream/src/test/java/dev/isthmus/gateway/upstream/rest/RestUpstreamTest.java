@@ -436,4 +436,11 @@ class RestUpstreamTest {
                 .response();
         assertThat(upstream.peer().binaryTensorData()).isEqualTo(supported);
     }
+
+    @Test
+    void header_thatCannotBeSent_isRefusedByItsName() throws Exception {
+        RecordedReply reply = rest.infer(upstream(), rest.bench().call(Map.of("x-note", "a\u0001")));
+        assertThat(reply.failure()).hasMessage("header field x-note: a value without control characters is expected");
+        assertThat(reply.failure().code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
+    }
 }

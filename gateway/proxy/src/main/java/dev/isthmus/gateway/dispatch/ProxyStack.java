@@ -233,16 +233,8 @@ public record ProxyStack(
     }
 
     /** The layer that reports outcome and latency of each request to the ramp of its route. */
-    static final class RampTiming implements Layer {
+    record RampTiming(Ramps ramps, LongSupplier nanoTime) implements Layer {
         private static final Slot<ResponseTimer> TIMER = new Slot<>();
-
-        private final Ramps ramps;
-        private final LongSupplier nanoTime;
-
-        RampTiming(Ramps ramps, LongSupplier nanoTime) {
-            this.ramps = ramps;
-            this.nanoTime = nanoTime;
-        }
 
         @Override
         public String name() {
@@ -332,17 +324,12 @@ public record ProxyStack(
      * Gives each call a request id: the client's {@code x-request-id}, or a new one if that is missing, longer than 128
      * characters, or has characters other than ASCII letters, digits and ._~:/+=@-. Every response has it, errors included,
      * and servers get it. Thread-safe.
+     *
+     * @param forwarded whether servers get the id of a call
      */
-    static final class RequestIds implements Layer {
+    record RequestIds(boolean forwarded) implements Layer {
         private static final int MAX_LENGTH = 128;
         private static final String OTHERS = "._~:/+=@-";
-
-        private final boolean forwarded;
-
-        /** @param forwarded whether servers get the id of a call */
-        RequestIds(boolean forwarded) {
-            this.forwarded = forwarded;
-        }
 
         @Override
         public String name() {
@@ -382,14 +369,8 @@ public record ProxyStack(
      * first message. The permit is released when the call ends or its client disconnects; until then the call counts the
      * memory of its request. Without a permit or memory, the call fails. Health and metadata requests are always admitted.
      */
-    static final class AdmissionControl implements Layer {
+    record AdmissionControl(Admission admission) implements Layer {
         private static final Slot<Admission.Permit> PERMIT = new Slot<>();
-
-        private final Admission admission;
-
-        AdmissionControl(Admission admission) {
-            this.admission = admission;
-        }
 
         @Override
         public String name() {

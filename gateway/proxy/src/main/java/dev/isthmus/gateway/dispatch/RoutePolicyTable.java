@@ -351,15 +351,7 @@ public final class RoutePolicyTable implements AutoCloseable {
      * The layer that removes the cached responses of a model that was loaded or unloaded, before the client of that call has
      * its response; also if it has failed, as some servers may have changed.
      */
-    static final class CachePurging implements Layer {
-        private final ResponseCaches caches;
-        private final RoutingTable routes;
-
-        CachePurging(ResponseCaches caches, RoutingTable routes) {
-            this.caches = caches;
-            this.routes = routes;
-        }
-
+    record CachePurging(ResponseCaches caches, RoutingTable routes) implements Layer {
         @Override
         public String name() {
             return "cache_purge";

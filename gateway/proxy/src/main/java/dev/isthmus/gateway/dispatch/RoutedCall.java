@@ -105,19 +105,8 @@ final class RoutedCall {
     }
 
     /** The layer that finds the route of the requested model. */
-    static final class Routing implements Layer {
-        private final RoutingTable routes;
-        private final RouteKeys keys;
-        private final RoutePolicyTable policies;
-        private final AccessPolicy access;
-
-        Routing(RoutingTable routes, RouteKeys keys, RoutePolicyTable policies, AccessPolicy access) {
-            this.routes = routes;
-            this.keys = keys;
-            this.policies = policies;
-            this.access = access;
-        }
-
+    record Routing(RoutingTable routes, RouteKeys keys, RoutePolicyTable policies, AccessPolicy access)
+            implements Layer {
         @Override
         public String name() {
             return "routing";

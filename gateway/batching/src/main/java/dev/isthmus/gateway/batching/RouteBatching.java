@@ -87,11 +87,6 @@ public final class RouteBatching implements RouteService {
         return models.values().stream().mapToInt(BatchedModel::limit).max().orElse(1);
     }
 
-    @Override
-    public String name() {
-        return "batching";
-    }
-
     /** Requests that may be joined with others do not pass in parts. */
     @Override
     public long passesFrom(long inner) {

@@ -99,11 +99,6 @@ public final class ResponseCache implements RouteService {
         meters.removed(cause);
     }
 
-    @Override
-    public String name() {
-        return "cache";
-    }
-
     /** Requests that are looked up do not pass in parts. */
     @Override
     public long passesFrom(long inner) {

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.access.AccessPolicy;
+import dev.isthmus.gateway.batching.RouteBatching;
+import dev.isthmus.gateway.cache.ResponseCache;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Layers;
@@ -14,6 +16,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.ProxyStack.InferRules;
 import dev.isthmus.gateway.dispatch.RoutedCall.Routing;
+import dev.isthmus.gateway.fallback.RouteFallback;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.limit.RateCounters;
 import dev.isthmus.gateway.memory.MemoryBudget;
@@ -30,8 +33,8 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.shadow.DifferenceListener;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
+import dev.isthmus.gateway.shadow.Shadows;
 import dev.isthmus.gateway.upstream.FakeUpstream;
-import dev.isthmus.gateway.upstream.RouteService;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
@@ -425,9 +428,9 @@ class RouteServicesTest {
         }
         RoutingTable routes = routes(all);
         RoutePolicyTable table = policies(routes);
-        assertThat(table.of(routes.route(MODEL)).services().stream().map(RouteService::name))
-                .containsExactly(
-                        Arrays.stream(Served.values()).map(Served::service).toArray(String[]::new));
+        assertThat(table.of(routes.route(MODEL)).services())
+                .hasExactlyElementsOfTypes(
+                        RouteFallback.class, Shadows.class, ResponseCache.class, RouteBatching.class);
         table.close();
         assertThat(names(UpstreamRequest.class))
                 .containsExactlyInAnyOrder(

@@ -32,11 +32,6 @@ import org.jspecify.annotations.Nullable;
  * its state.
  */
 public record RouteFallback(Route route) implements RouteService {
-    @Override
-    public String name() {
-        return "fallback";
-    }
-
     /** Requests are kept, so that none passes in parts. */
     @Override
     public long passesFrom(long inner) {

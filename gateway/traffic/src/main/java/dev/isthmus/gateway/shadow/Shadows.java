@@ -66,11 +66,6 @@ public final class Shadows implements RouteService {
                 targets);
     }
 
-    @Override
-    public String name() {
-        return "shadows";
-    }
-
     /** Requests are kept for their copies, so that none passes in parts. */
     @Override
     public long passesFrom(long inner) {

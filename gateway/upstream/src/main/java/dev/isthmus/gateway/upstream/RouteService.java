@@ -12,9 +12,6 @@ import java.util.Set;
  * them, each around the next one and the last around the target's upstream. Thread-safe.
  */
 public interface RouteService extends AutoCloseable {
-    /** As the configuration names it. */
-    String name();
-
     /**
      * Sends a request to what is behind the service, as {@link Upstream#send}.
      *

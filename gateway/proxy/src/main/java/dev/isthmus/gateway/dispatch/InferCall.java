@@ -176,23 +176,19 @@ final class InferCall extends ForwardingReply {
 
     @Override
     public void message(ReplyMessage message) {
-        if (!isEnded() && message instanceof ReplyMessage.StreamError) {
-            exchange.message(message);
-            return;
-        }
-        if (isEnded() || !(message instanceof ReplyMessage.Part || message instanceof ReplyMessage.Inference)) {
+        if (isEnded()) {
             message.release();
             return;
         }
         try {
-            if (message instanceof ReplyMessage.Part part) {
-                part(part);
-            } else if (message instanceof ReplyMessage.Inference inference) {
-                whole(inference.message());
+            switch (message) {
+                case ReplyMessage.StreamError error -> exchange.message(error);
+                case ReplyMessage.Part part -> part(part);
+                case ReplyMessage.Inference inference -> whole(inference.message());
+                default -> message.release();
             }
         } catch (RuntimeException | OutOfMemoryError e) {
-            inFlight.cancel();
-            fail(CallLog.failureOf(e, context));
+            abort(e);
         }
     }
 

@@ -339,7 +339,7 @@ public final class ProxyServer implements AutoCloseable {
     public List<ReplicaStatus> servers() {
         return current.upstreams().all().stream()
                 .filter(Cluster.class::isInstance)
-                .flatMap(cluster -> ((Cluster) cluster).members().stream())
+                .flatMap(cluster -> ((Cluster) cluster).replicas().members().stream())
                 .toList();
     }
 

@@ -82,16 +82,18 @@ class UpstreamReuseTest {
         GatewayConfig after = ConfigLoader.parse("f.yaml", added + "default_upstream: u\n", Path.of("."));
         try (Upstreams old = new Upstreams(before, resources)) {
             Cluster cluster = (Cluster) old.required("u");
-            Upstream first = cluster.members().getFirst().server();
+            Upstream first = cluster.replicas().members().getFirst().server();
             try (Upstreams rejected = new Upstreams(after, resources)) {
                 assertThat(rejected.required("u")).isSameAs(cluster);
-                assertThat(cluster.members())
+                assertThat(cluster.replicas().members())
                         .extracting(ReplicaStatus::label)
                         .containsExactly("127.0.0.1:1", "127.0.0.1:2");
-                assertThat(cluster.members().getFirst().server()).isSameAs(first);
+                assertThat(cluster.replicas().members().getFirst().server()).isSameAs(first);
             }
-            assertThat(cluster.members()).extracting(ReplicaStatus::label).containsExactly("127.0.0.1:1");
-            assertThat(cluster.members().getFirst().server()).isSameAs(first);
+            assertThat(cluster.replicas().members())
+                    .extracting(ReplicaStatus::label)
+                    .containsExactly("127.0.0.1:1");
+            assertThat(cluster.replicas().members().getFirst().server()).isSameAs(first);
         }
         assertThat(ConfigDiff.of(before, after).effects())
                 .containsExactly("upstream 'u': servers that stay keep their connections, health and ejections");
@@ -106,11 +108,11 @@ class UpstreamReuseTest {
                 ConfigLoader.parse("f.yaml", config + "upstream_defaults: {headers: {x-key: k}}", Path.of("."));
         try (Upstreams old = new Upstreams(before, resources)) {
             Cluster cluster = (Cluster) old.required("u");
-            await().until(() -> cluster.members().size() == 1);
-            Upstream server = cluster.members().getFirst().server();
+            await().until(() -> cluster.replicas().members().size() == 1);
+            Upstream server = cluster.replicas().members().getFirst().server();
             try (Upstreams next = new Upstreams(after, resources)) {
                 assertThat(next.required("u")).isSameAs(cluster);
-                assertThat(cluster.members().getFirst().server()).isSameAs(server);
+                assertThat(cluster.replicas().members().getFirst().server()).isSameAs(server);
             }
         }
         assertThat(ConfigDiff.of(before, after).effects())
@@ -124,10 +126,10 @@ class UpstreamReuseTest {
                 "f.yaml", UPSTREAM.replace("127.0.0.1:1'", "127.0.0.1:2'") + "default_upstream: u\n", Path.of("."));
         try (Upstreams old = new Upstreams(before, resources);
                 Upstreams next = new Upstreams(after, resources)) {
-            assertThat(((Cluster) next.required("u")).members())
+            assertThat(((Cluster) next.required("u")).replicas().members())
                     .extracting(ReplicaStatus::label)
                     .containsExactly("127.0.0.1:2");
-            assertThat(((Cluster) old.required("u")).members())
+            assertThat(((Cluster) old.required("u")).replicas().members())
                     .extracting(ReplicaStatus::label)
                     .containsExactly("127.0.0.1:1");
         }

@@ -95,10 +95,6 @@ public final class Cluster implements Upstream {
         replicas.ownHeaders(headers);
     }
 
-    public List<ReplicaStatus> members() {
-        return replicas.members();
-    }
-
     @Override
     public String name() {
         return name;

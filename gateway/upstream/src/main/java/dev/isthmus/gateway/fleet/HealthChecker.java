@@ -204,14 +204,10 @@ final class HealthChecker implements AutoCloseable {
             return true;
         }
 
-        /** Whether there was a result. */
-        boolean known() {
-            return healthy != null;
-        }
-
-        /** False before the first result. */
-        boolean healthy() {
-            return Boolean.TRUE.equals(healthy);
+        /** Null before the first result. */
+        @Nullable
+        Boolean healthy() {
+            return healthy;
         }
     }
 
@@ -340,8 +336,9 @@ final class HealthChecker implements AutoCloseable {
             publishing = false;
             Map<ModelRef, Boolean> ready = HashMap.newHashMap(thresholds.size());
             thresholds.forEach((model, threshold) -> {
-                if (threshold.known()) {
-                    ready.put(model, threshold.healthy());
+                Boolean healthy = threshold.healthy();
+                if (healthy != null) {
+                    ready.put(model, healthy);
                 }
             });
             replica.readiness(replica.readiness().with(ready));

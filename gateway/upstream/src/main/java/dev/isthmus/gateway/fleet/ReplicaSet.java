@@ -278,7 +278,7 @@ public final class ReplicaSet implements AutoCloseable {
         return replicas;
     }
 
-    List<ReplicaStatus> members() {
+    public List<ReplicaStatus> members() {
         long now = resources.nanoTime().getAsLong();
         return known.stream().map(replica -> member(replica, now)).toList();
     }

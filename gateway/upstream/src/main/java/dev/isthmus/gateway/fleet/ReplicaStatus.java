@@ -44,7 +44,7 @@ public record ReplicaStatus(
      */
     public static List<ReplicaStatus> of(Upstream upstream, Set<ModelRef> checked) {
         return switch (upstream) {
-            case Cluster cluster -> cluster.members();
+            case Cluster cluster -> cluster.replicas().members();
             case LocalUpstream server -> List.of(inProcess(server, checked));
             default -> List.of(unchecked(upstream));
         };

@@ -19,7 +19,6 @@ import io.netty.channel.EventLoop;
 import io.netty.resolver.NoopAddressResolverGroup;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -104,11 +103,6 @@ public abstract class RemoteServer<P extends RemoteServer.ConnectionPool> implem
     @Override
     public final ConnectionCounts connections() {
         return connections;
-    }
-
-    @Override
-    public final List<String> extensions() {
-        return capabilities.extensions();
     }
 
     @Override

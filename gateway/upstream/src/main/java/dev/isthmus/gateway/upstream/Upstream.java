@@ -23,7 +23,8 @@ public interface Upstream extends AutoCloseable {
 
     /** The extensions that the server reports, or that its dialect is known to have; empty while unknown. */
     default List<String> extensions() {
-        return List.of();
+        ServerCapabilities known = capabilities();
+        return known == null ? List.of() : known.extensions();
     }
 
     /** The server's features, as far as they are known. Inference messages are on its wire, both ways. */

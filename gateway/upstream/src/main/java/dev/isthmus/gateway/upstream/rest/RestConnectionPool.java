@@ -58,15 +58,11 @@ final class RestConnectionPool extends ConnectionPool {
             exchange.fail(failures().overloaded(server.limits().connections()));
         } else {
             exchange.waits(counts());
-            connectOrWait(exchange);
-        }
-    }
-
-    private void connectOrWait(RestCall exchange) {
-        if (full()) {
-            waiting.addLast(exchange);
-        } else {
-            connect(exchange);
+            if (full()) {
+                waiting.addLast(exchange);
+            } else {
+                connect(exchange);
+            }
         }
     }
 
@@ -137,7 +133,8 @@ final class RestConnectionPool extends ConnectionPool {
     private void connected(Future<?> future, @Nullable RestConnection connection, RestCall exchange) {
         connecting--;
         if (!future.isSuccess() || connection == null) {
-            connectFailed(future.cause(), exchange);
+            exchange.connectFailed(future.cause());
+            serveWaiting();
             return;
         }
         connected.add(connection);
@@ -151,11 +148,6 @@ final class RestConnectionPool extends ConnectionPool {
         } else {
             exchange.sendOn(connection);
         }
-    }
-
-    private void connectFailed(@Nullable Throwable cause, RestCall exchange) {
-        exchange.connectFailed(cause);
-        serveWaiting();
     }
 
     /** Returns a connection that can carry another exchange. */

@@ -150,10 +150,7 @@ record RestResponses(UpstreamFailures failures) {
         try {
             requireOk(status, body);
         } catch (OipException failure) {
-            throw headers.contains(ServerDelay.RETRY_AFTER)
-                    ? ServerDelay.of(
-                            failure, headers.all(ServerDelay.RETRY_AFTER).getFirst(), null)
-                    : failure;
+            throw ServerDelay.of(failure, headers.get(ServerDelay.RETRY_AFTER), null);
         }
     }
 

@@ -164,7 +164,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
                 ExpectedOrigin.of(capabilities().dialect(), infer.model().name(), infer.id());
         RestResponseHandler inference = new InferenceReader(responses, origin);
         RestResponseHandler reader = events ? new EventStreamReader(call, inference, origin) : inference;
-        return exchange(call, request, reader, settings().maxMessageBytes(), reply);
+        return new RestCall(request, reader, settings().maxMessageBytes(), reply, call.memory());
     }
 
     private RestCall generate(Call call, UpstreamRequest.GenerateRequest generate, boolean events, Reply reply) {
@@ -172,7 +172,7 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
         RestResponseHandler reader = events ? new EventStreamReader(call, document, null) : document;
         String path = path(generate.model(), (events ? ModelAction.GENERATE_STREAM : ModelAction.GENERATE).suffix());
         RestRequestSpec request = RestRequestSpec.json(pool(call.loop()), path, call, generate.body());
-        return exchange(call, request, reader, settings().maxMessageBytes(), reply);
+        return new RestCall(request, reader, settings().maxMessageBytes(), reply, call.memory());
     }
 
     private RestCall manage(Call call, UpstreamRequest.ManageRequest manage, Reply reply) {
@@ -235,18 +235,12 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
 
     private RestCall metadata(Call call, String path, RestResponseHandler reader, Reply reply) {
         RestRequestSpec request = RestRequestSpec.get(pool(call.loop()), path, call);
-        return exchange(call, request, reader, settings().maxMetadataBytes(), reply);
+        return new RestCall(request, reader, settings().maxMetadataBytes(), reply, call.memory());
     }
 
     private RestCall document(Call call, RestRequestSpec request, Reply reply) {
         RestResponseHandler reader = (status, _, body) -> responses.document(status, body);
-        return exchange(call, request, reader, settings().maxDocumentBytes(), reply);
-    }
-
-    /** The request is taken, unless this throws. */
-    private RestCall exchange(
-            Call call, RestRequestSpec request, RestResponseHandler reader, long maxBytes, Reply reply) {
-        return new RestCall(request, reader, maxBytes, reply, call.memory());
+        return new RestCall(request, reader, settings().maxDocumentBytes(), reply, call.memory());
     }
 
     /** Paths of the protocol, built from parsed names and never from a client's path. */

@@ -47,6 +47,6 @@ public final class EventLoops {
     /** Ends the loops. Blocks, for five seconds at most. */
     public static void stop(EventLoopGroup loops) {
         loops.shutdownGracefully(QUIET_MILLIS, TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)
-                .syncUninterruptibly();
+                .awaitUninterruptibly(TIMEOUT_MILLIS);
     }
 }

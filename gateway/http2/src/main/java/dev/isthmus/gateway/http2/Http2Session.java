@@ -273,10 +273,13 @@ final class Http2Session {
         ctx.close();
     }
 
-    /** Closes after all written bytes were flushed. */
+    /** Closes after all written bytes were flushed. A client, whose streams have ended, waits a second for that. */
     void closeAfterFlush() {
         if (!closed) {
             writer.flushLast().addListener(LingeringClose.INSTANCE);
+            if (!connection.isServer()) {
+                ctx.executor().schedule(() -> ctx.close(), STOP_MILLIS, TimeUnit.MILLISECONDS);
+            }
             connectionLost(cause);
         }
     }

@@ -5,9 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.ReferenceCountUtil;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -158,6 +163,22 @@ class ClientTest {
         bench.send(response(1, true, RawFrames.RESPONSE));
         assertThat(heard.events).containsExactly("headers end");
         assertThat(bench.channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void ownGoAway_doesNotWaitForAServerThatReadsNothing() {
+        bench.channel.pipeline().addFirst(new ChannelOutboundHandlerAdapter() {
+            @Override
+            public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
+                ReferenceCountUtil.release(message);
+            }
+        });
+        bench.connection.goAway();
+        bench.channel.runPendingTasks();
+        assertThat(bench.channel.isOpen()).isTrue();
+        bench.channel.advanceTimeBy(1, TimeUnit.SECONDS);
+        bench.channel.runScheduledPendingTasks();
+        assertThat(bench.connectionEvents).containsExactly("ready", "closed");
     }
 
     @Test

@@ -138,7 +138,7 @@ abstract class GrpcCall implements StreamListener, Subscription {
                 timeout.unannounced() ? head.with(GrpcNames.TIMEOUT, GrpcTimeout.value(timeout.left())) : head;
         stream = connection.open(sent, false, this);
         if (stream != null) {
-            sendRequest();
+            writabilityChanged();
         }
         return stream != null;
     }
@@ -384,8 +384,12 @@ abstract class GrpcCall implements StreamListener, Subscription {
 
     @Override
     public void writabilityChanged() {
-        if (!finished) {
-            sendRequest();
+        try {
+            if (!finished) {
+                sendRequest();
+            }
+        } catch (OutOfMemoryError exhausted) {
+            fail(new OipException(ErrorCode.OVERLOADED, "out of memory for the request", exhausted));
         }
     }
 

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.upstream.grpc;
 import static dev.isthmus.gateway.settings.TestConfigs.loopback;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.http2.RawHttp2Connection;
 import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
@@ -244,13 +245,28 @@ class BrokenResponsesTest {
             }
         };
         try (var server = RawHttp2Server.responding(responder)) {
-            GrpcUpstream upstream = calls.withoutMemoryToJoin(loopback(server.port()));
+            GrpcUpstream upstream =
+                    calls.withoutMemory(loopback(server.port()), largest -> largest >= 64 && largest <= 2048);
             RecordedReply waiting = calls.infer(upstream);
             OipException failure = calls.infer(upstream).failure();
             assertThat(failure).hasMessage("out of memory for the response");
             assertThat(failure.code()).isEqualTo(ErrorCode.OVERLOADED);
             calls.infer(upstream).discard();
             waiting.discard();
+            assertThat(server.connections()).isOne();
+        }
+    }
+
+    /** There is no memory for the prefix of a request; the calls behind it are sent over the same connection. */
+    @Test
+    void request_thatThereIsNoMemoryFor_failsItsCallAlone() throws Exception {
+        try (var server = RawHttp2Server.responding(RawHttp2Connection::respond)) {
+            GrpcUpstream upstream = calls.withoutMemory(loopback(server.port()), largest -> largest == 6);
+            RecordedReply first = calls.infer(upstream);
+            RecordedReply larger = calls.infer(upstream, calls.bench.call(), 2);
+            assertThat(first.failure()).hasMessage("out of memory for the request");
+            assertThat(first.failure().code()).isEqualTo(ErrorCode.OVERLOADED);
+            larger.discard();
             assertThat(server.connections()).isOne();
         }
     }

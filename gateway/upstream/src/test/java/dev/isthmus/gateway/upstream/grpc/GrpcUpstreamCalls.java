@@ -21,6 +21,7 @@ import io.netty.buffer.ByteBufAllocator;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntPredicate;
 
 /** Sequential calls of one upstream; closing fails if a buffer is still held. */
 final class GrpcUpstreamCalls implements AutoCloseable {
@@ -47,8 +48,8 @@ final class GrpcUpstreamCalls implements AutoCloseable {
         return to(endpoint, rules, most, bench.allocator());
     }
 
-    /** With an allocator that has no memory for buffers in which small parts are joined. */
-    GrpcUpstream withoutMemoryToJoin(Endpoint endpoint) {
+    /** @param lacking takes the largest capacities for which there is no memory */
+    GrpcUpstream withoutMemory(Endpoint endpoint, IntPredicate lacking) {
         return to(endpoint, ConnectionRules.of(LONG), 1000, new AbstractByteBufAllocator(true) {
             @Override
             protected ByteBuf newHeapBuffer(int initial, int largest) {
@@ -57,7 +58,7 @@ final class GrpcUpstreamCalls implements AutoCloseable {
 
             @Override
             protected ByteBuf newDirectBuffer(int initial, int largest) {
-                if (largest >= 64 && largest <= 2048) {
+                if (lacking.test(largest)) {
                     throw new OutOfMemoryError("of memory outside the heap");
                 }
                 return bench.allocator().directBuffer(initial, largest);

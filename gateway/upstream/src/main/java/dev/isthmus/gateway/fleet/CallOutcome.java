@@ -35,7 +35,9 @@ enum CallOutcome implements Labelled {
             return ANSWERED;
         }
         return switch (failure.code()) {
-            case UNAVAILABLE, OVERLOADED -> failure.processed() == Processed.YES ? UNAVAILABLE : FAILED;
+            // For lack of the gateway's own memory.
+            case OVERLOADED -> CANCELLED;
+            case UNAVAILABLE -> failure.processed() == Processed.YES ? UNAVAILABLE : FAILED;
             case BAD_UPSTREAM_ANSWER -> FAILED;
             case UNKNOWN, INTERNAL, DATA_LOSS -> ERROR;
             case DEADLINE_EXCEEDED -> fullTimeout ? FAILED : CANCELLED;

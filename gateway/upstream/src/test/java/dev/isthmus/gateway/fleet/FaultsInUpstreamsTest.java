@@ -12,6 +12,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeUpstream.ReceivedRequest;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException.Processed;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -106,6 +107,15 @@ class FaultsInUpstreamsTest {
                 stream.cancel();
             }
             assertServes(bench);
+        }
+    }
+
+    @Test
+    void lackOfMemoryInTheGateway_isNoFailureOfTheServer() {
+        try (FleetBench bench = FleetBench.ofOne(one(Map.of()))) {
+            bench.infer();
+            bench.one.only().fail(ErrorCode.OVERLOADED, Processed.YES);
+            assertThat(bench.tries(CallOutcome.CANCELLED)).isOne();
         }
     }
 }

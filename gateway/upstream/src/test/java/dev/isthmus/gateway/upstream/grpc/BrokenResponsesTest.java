@@ -3,12 +3,17 @@ package dev.isthmus.gateway.upstream.grpc;
 import static dev.isthmus.gateway.settings.TestConfigs.loopback;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.http2.RawHttp2Connection;
 import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.handler.codec.http2.Http2Flags;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.util.concurrent.CompletableFuture;
@@ -231,22 +236,26 @@ class BrokenResponsesTest {
         }
     }
 
-    /** There is no memory to join the parts of one response; other calls on the connection go on. */
+    /** There is no memory to inflate one response; other calls on the connection go on. */
     @Test
     void response_thatThereIsNoMemoryFor_failsItsCallAlone() throws Exception {
+        ByteBuf content =
+                ContentCoding.GZIP.compress(UnpooledByteBufAllocator.DEFAULT, Unpooled.wrappedBuffer(new byte[] {7}));
+        byte[] message = ByteBufUtil.getBytes(
+                Unpooled.buffer().writeByte(1).writeInt(content.readableBytes()).writeBytes(content));
+        content.release();
         RawHttp2Server.Responder responder = (peer, stream) -> {
             if (stream == 3) {
-                peer.head(stream);
-                peer.send(Http2FrameTypes.DATA, 0, stream, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte) 2);
-                peer.send(Http2FrameTypes.DATA, 0, stream, (byte) 0);
+                peer.headers(
+                        stream, false, ":status", "200", "content-type", "application/grpc", "grpc-encoding", "gzip");
+                peer.send(Http2FrameTypes.DATA, 0, stream, message);
             } else if (stream == 5) {
                 peer.respond(1);
                 peer.respond(5);
             }
         };
         try (var server = RawHttp2Server.responding(responder)) {
-            GrpcUpstream upstream =
-                    calls.withoutMemory(loopback(server.port()), largest -> largest >= 64 && largest <= 2048);
+            GrpcUpstream upstream = calls.withoutMemory(loopback(server.port()), largest -> largest == 64 << 10);
             RecordedReply waiting = calls.infer(upstream);
             OipException failure = calls.infer(upstream).failure();
             assertThat(failure).hasMessage("out of memory for the response");

@@ -8,7 +8,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
-import java.util.function.Function;
 
 /** Resolves names to servers and refreshes the result periodically. */
 public interface Discovery {
@@ -35,20 +34,24 @@ public interface Discovery {
         void close();
     }
 
+    @FunctionalInterface
+    interface WatchStart {
+        /** Begins now. The listener receives all servers of it whenever they may have changed. */
+        Registration start(Consumer<List<DiscoveredServer>> listener);
+    }
+
     /**
      * Watches several things as one.
      *
-     * @param parts each begins when it gets its listener; the listeners are all called by the same thread
+     * @param parts whose listeners are all called by the same thread
      * @param listener receives the servers of all parts, in their order, whenever those of one may have changed
      */
-    static Registration joined(
-            List<Function<Consumer<List<DiscoveredServer>>, Registration>> parts,
-            Consumer<List<DiscoveredServer>> listener) {
+    static Registration joined(List<WatchStart> parts, Consumer<List<DiscoveredServer>> listener) {
         List<List<DiscoveredServer>> found = new ArrayList<>(Collections.nCopies(parts.size(), List.of()));
         List<Registration> registrations = new ArrayList<>();
         for (int i = 0; i < parts.size(); i++) {
             int part = i;
-            registrations.add(parts.get(part).apply(servers -> {
+            registrations.add(parts.get(part).start(servers -> {
                 found.set(part, servers);
                 listener.accept(found.stream().flatMap(List::stream).toList());
             }));

@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
+import dev.isthmus.gateway.fleet.Discovery.WatchStart;
 import dev.isthmus.gateway.fleet.discovery.DnsDiscovery.NameLookup.TimeToLive;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.net.Transport;
@@ -47,7 +48,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -73,7 +73,7 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
 
     @Override
     public Registration watch(List<ServerAddress> names, Duration refresh, Consumer<List<DiscoveredServer>> listener) {
-        List<Function<Consumer<List<DiscoveredServer>>, Registration>> each = new ArrayList<>();
+        List<WatchStart> each = new ArrayList<>();
         names.forEach(name -> each.add(servers -> start(name, refresh, servers)));
         return Discovery.joined(each, listener);
     }

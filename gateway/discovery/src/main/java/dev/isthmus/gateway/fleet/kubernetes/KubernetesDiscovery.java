@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
+import dev.isthmus.gateway.fleet.Discovery.WatchStart;
 import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery.EndpointSlice.SliceEndpoint;
 import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery.ServiceEndpoints.FoundServers;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.ResourceListener;
@@ -27,7 +28,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -64,7 +64,7 @@ public final class KubernetesDiscovery {
      */
     public Registration watch(
             KubernetesConfig access, List<KubernetesService> services, Consumer<List<DiscoveredServer>> listener) {
-        List<Function<Consumer<List<DiscoveredServer>>, Registration>> each = new ArrayList<>();
+        List<WatchStart> each = new ArrayList<>();
         services.forEach(service -> each.add(servers -> register(new WatchKey(access, service), servers)));
         return Discovery.joined(each, listener);
     }

@@ -213,12 +213,13 @@ final class RepositoryIndexes {
             return;
         }
         List<ServerRecord> listing = listing();
-        List<PendingIndex> satisfied = new ArrayList<>();
-        waiters.removeIf(waiter -> listing.stream()
+        List<PendingIndex> satisfied = waiters.stream()
+                .filter(waiter -> listing.stream()
                         .filter(waiter.of())
-                        .allMatch(server -> server.listing != null && server.listedNanos - waiter.since() >= 0)
-                && satisfied.add(waiter));
+                        .allMatch(server -> server.listing != null && server.listedNanos - waiter.since() >= 0))
+                .toList();
         if (!satisfied.isEmpty()) {
+            waiters.removeAll(satisfied);
             publish();
             satisfied.forEach(waiter -> waiter.then().accept(index()));
         }

@@ -98,6 +98,11 @@ public final class OipException extends RuntimeException {
                 code, code.usualCause(), message, null, processed, retryAfter, null, TextSource.GATEWAY);
     }
 
+    /** A request for which there is no direct memory now. Exhaustion of the heap ends the process. */
+    public static OipException outOfMemory(Throwable exhausted) {
+        return new OipException(ErrorCode.OVERLOADED, "out of memory for the request", exhausted);
+    }
+
     /** A request that violates the protocol or does not match the model. */
     public static OipException invalid(String message) {
         return new OipException(ErrorCode.INVALID_ARGUMENT, message);

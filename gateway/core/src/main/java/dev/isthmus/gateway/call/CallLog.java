@@ -32,8 +32,7 @@ public final class CallLog {
             return failure;
         }
         if (cause instanceof OutOfMemoryError) {
-            // Of direct memory: exhaustion of the heap ends the process.
-            return new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause);
+            return OipException.outOfMemory(cause);
         }
         of(LOG.atError(), call)
                 .addMarker(RepeatingLogEvent.MARKER)

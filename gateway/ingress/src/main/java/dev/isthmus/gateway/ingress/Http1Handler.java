@@ -517,10 +517,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter implements Connect
         if (exchange == null || exchange.responded()) {
             ctx.close();
         } else {
-            // Of direct memory, which others release: exhaustion of the heap ends the process.
             exchange.failCall(
                     cause instanceof OutOfMemoryError
-                            ? new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause)
+                            ? OipException.outOfMemory(cause)
                             : new OipException(ErrorCode.INTERNAL, "internal error", cause));
         }
     }

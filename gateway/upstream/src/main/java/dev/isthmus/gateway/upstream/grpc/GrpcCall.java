@@ -389,7 +389,7 @@ abstract class GrpcCall implements StreamListener, Subscription {
                 sendRequest();
             }
         } catch (OutOfMemoryError exhausted) {
-            fail(new OipException(ErrorCode.OVERLOADED, "out of memory for the request", exhausted));
+            fail(OipException.outOfMemory(exhausted));
         }
     }
 

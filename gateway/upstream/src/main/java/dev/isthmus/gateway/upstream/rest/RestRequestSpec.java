@@ -91,8 +91,7 @@ final class RestRequestSpec {
         } catch (IllegalArgumentException e) {
             throw new OipException(ErrorCode.INVALID_ARGUMENT, String.valueOf(e.getMessage()), e);
         } catch (OutOfMemoryError e) {
-            // Out of direct memory.
-            throw new OipException(ErrorCode.OVERLOADED, "out of memory for the request", e);
+            throw OipException.outOfMemory(e);
         }
         this.body = copied ? Unpooled.EMPTY_BUFFER : body;
         if (copied) {

@@ -3,36 +3,22 @@ package dev.isthmus.gateway.dispatch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.access.AccessPolicy;
 import dev.isthmus.gateway.batching.RouteBatching;
 import dev.isthmus.gateway.cache.ResponseCache;
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ForwardingReply;
-import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.dispatch.ProxyStack.InferRules;
-import dev.isthmus.gateway.dispatch.RoutedCall.Routing;
 import dev.isthmus.gateway.fallback.RouteFallback;
-import dev.isthmus.gateway.limit.Admission;
-import dev.isthmus.gateway.limit.RateCounters;
-import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.ramp.RampStateFile;
-import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.RoutingTable;
-import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.settings.DefaultValues;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
-import dev.isthmus.gateway.shadow.DifferenceListener;
-import dev.isthmus.gateway.shadow.ShadowLimits;
-import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.gateway.shadow.Shadows;
 import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
@@ -43,26 +29,22 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.proto.ModelInferRequest;
-import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -80,15 +62,10 @@ class RouteServicesTest {
     private static final String JSON =
             "{\"inputs\":[{\"name\":\"a\",\"shape\":[2,1],\"datatype\":\"INT32\",\"data\":[1,2]}]}";
 
-    private final FakeUpstream upstream = new FakeUpstream();
-    private final FakeUpstream other = new FakeUpstream();
-    private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-    private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final Transcoder transcoder = new Transcoder(WireLimits.DEFAULT);
-    private final Ramps ramps = new Ramps(
-            meters, System::nanoTime, InstantSource.system(), channel.eventLoop(), new RampStateFile(null), null);
-    private final ShadowRuntime shadows =
-            new ShadowRuntime(meters, new Random(1), System::nanoTime, DifferenceListener.NONE, ShadowLimits.DEFAULT);
+    private final RoutedModel model = new RoutedModel();
+    private final FakeUpstream upstream = model.upstream;
+    private final FakeUpstream other = model.other;
+    private final EmbeddedChannel channel = model.channel;
 
     /** The kinds of inference. */
     private enum Kind {
@@ -209,33 +186,7 @@ class RouteServicesTest {
 
     @AfterEach
     void close() {
-        ramps.close();
-        shadows.close();
-        channel.finishAndReleaseAll();
-    }
-
-    private RoutePolicyTable policies(RoutingTable routes) {
-        return new RoutePolicyTable(
-                routes,
-                new Admission.ConcurrencyLimits(1, 0),
-                transcoder,
-                new RoutePolicyTable.PolicyResources(
-                        meters,
-                        System::nanoTime,
-                        shadows,
-                        ramps,
-                        new MemoryBudget(1 << 20, meters),
-                        RateCounters.ofThisGateway(System::nanoTime)),
-                null);
-    }
-
-    private RoutingTable routes(ModelConfig config) {
-        return new RoutingTable(
-                Map.of("m", config),
-                name -> name.equals("fake") ? upstream : other,
-                null,
-                Map::of,
-                SelectionState.of(System::nanoTime));
+        model.close();
     }
 
     /** Sends a request of a kind on a route with these settings; the model's metadata are known. */
@@ -247,18 +198,12 @@ class RouteServicesTest {
         upstream.passesFrom = LOOKED_UP;
         upstream.beforeReturn = RouteServicesTest::describe;
         other.beforeReturn = RouteServicesTest::describe;
-        RoutingTable routes = routes(config);
-        Routing routing =
-                new Routing(routes, (route, model) -> "m", policies(routes), AccessPolicy.of(GatewayConfig.DEFAULT));
         Dispatcher dispatcher = new Dispatcher(
                 (call, reply) -> RequestSink.ENDED,
                 new InferRules(WireLimits.DEFAULT, NonFinite.TOKEN),
-                transcoder,
+                model.transcoder,
                 () -> null);
-        Call call =
-                new Call(kind.operation(), Call.NO_DEADLINE, Map.of(), channel.eventLoop(), ByteBufAllocator.DEFAULT);
-        RequestSink request =
-                new Layers(List.of(routing), dispatcher::open, meters, System::nanoTime).open(call, client);
+        RequestSink request = model.open(config, kind.operation(), dispatcher::open, ByteBufAllocator.DEFAULT, client);
         request.data(Unpooled.wrappedBuffer(kind.body()));
         request.end();
         return request;
@@ -266,11 +211,11 @@ class RouteServicesTest {
 
     private static void describe(FakeUpstream.ReceivedRequest received) {
         if (received.metadata) {
-            received.reply.only(model("UINT8"));
+            received.reply.only(metadata("UINT8"));
         }
     }
 
-    private static ReplyMessage model(String datatype) {
+    private static ReplyMessage metadata(String datatype) {
         return new ReplyMessage.Model(new ModelMetadata(
                 "m",
                 List.of(),
@@ -285,7 +230,8 @@ class RouteServicesTest {
     }
 
     private double counted(Served service) {
-        return meters
+        return model
+                .meters
                 .find("isthmus." + service.service().replace("shadows", "shadow") + ".requests")
                 .counters()
                 .stream()
@@ -323,7 +269,7 @@ class RouteServicesTest {
         send(Kind.RAW, TestConfigs.with(batched, Served.FALLBACK.settings()), client);
         other.beforeReturn = received -> {};
         inferences(upstream).getFirst().fail(ErrorCode.UNAVAILABLE, Processed.NO);
-        other.only().reply.only(model("FP64"));
+        other.only().reply.only(metadata("FP64"));
         assertThat(failures).containsExactly(ErrorCode.INVALID_ARGUMENT);
         assertThat(inferences(other)).isEmpty();
     }
@@ -426,8 +372,8 @@ class RouteServicesTest {
         for (Served each : Served.values()) {
             all = TestConfigs.with(all, each.settings());
         }
-        RoutingTable routes = routes(all);
-        RoutePolicyTable table = policies(routes);
+        RoutingTable routes = model.routes(all);
+        RoutePolicyTable table = model.policies(routes);
         assertThat(table.of(routes.route(MODEL)).services())
                 .hasExactlyElementsOfTypes(
                         RouteFallback.class, Shadows.class, ResponseCache.class, RouteBatching.class);

@@ -3,48 +3,25 @@ package dev.isthmus.gateway.dispatch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.access.AccessPolicy;
-import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Layers;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.dispatch.RoutedCall.Routing;
-import dev.isthmus.gateway.limit.Admission;
-import dev.isthmus.gateway.limit.RateCounters;
-import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.gateway.ramp.RampStateFile;
-import dev.isthmus.gateway.ramp.Ramps;
-import dev.isthmus.gateway.routing.RoutingTable;
-import dev.isthmus.gateway.routing.SelectionState;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
-import dev.isthmus.gateway.shadow.DifferenceListener;
-import dev.isthmus.gateway.shadow.ShadowLimits;
-import dev.isthmus.gateway.shadow.ShadowRuntime;
-import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
-import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
-import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.charset.StandardCharsets;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -65,47 +42,17 @@ class StreamCallFlowTest {
 
     private final ExhaustibleAllocator allocator = new ExhaustibleAllocator();
     private final StreamClient client = new StreamClient();
-    private final FakeUpstream upstream = new FakeUpstream();
-    private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-    private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final Ramps ramps = new Ramps(
-            meters, System::nanoTime, InstantSource.system(), channel.eventLoop(), new RampStateFile(null), null);
-    private final ShadowRuntime shadows =
-            new ShadowRuntime(meters, new Random(1), System::nanoTime, DifferenceListener.NONE, ShadowLimits.DEFAULT);
-    private final RequestSink request = open();
-
-    private RequestSink open() {
-        Transcoder transcoder = new Transcoder(WireLimits.DEFAULT);
-        RoutingTable routes = new RoutingTable(
-                Map.of("m", ModelConfig.of("fake")),
-                name -> upstream,
-                null,
-                Map::of,
-                SelectionState.of(System::nanoTime));
-        RoutePolicyTable policies = new RoutePolicyTable(
-                routes,
-                new Admission.ConcurrencyLimits(1, 0),
-                transcoder,
-                new RoutePolicyTable.PolicyResources(
-                        meters,
-                        System::nanoTime,
-                        shadows,
-                        ramps,
-                        new MemoryBudget(1, meters),
-                        RateCounters.ofThisGateway(System::nanoTime)),
-                null);
-        Operation stream = new Operation.InferStream(true);
-        Call call = new Call(stream, Call.NO_DEADLINE, Map.of(), channel.eventLoop(), allocator);
-        Routing routing = new Routing(routes, (route, model) -> "m", policies, AccessPolicy.of(GatewayConfig.DEFAULT));
-        return new Layers(List.of(routing), x -> new StreamCallFlow(x, transcoder), meters, System::nanoTime)
-                .open(call, client);
-    }
+    private final RoutedModel model = new RoutedModel();
+    private final RequestSink request = model.open(
+            ModelConfig.of("fake"),
+            new Operation.InferStream(true),
+            exchange -> new StreamCallFlow(exchange, model.transcoder),
+            allocator,
+            client);
 
     @AfterEach
     void close() {
-        ramps.close();
-        shadows.close();
-        channel.finishAndReleaseAll();
+        model.close();
     }
 
     /** Has no memory while it is exhausted. */
@@ -161,12 +108,12 @@ class StreamCallFlowTest {
 
     private void respond() {
         RestBody body = new RestBody(Unpooled.copiedBuffer(RESPONSE, StandardCharsets.UTF_8), RestBody.ALL_JSON);
-        upstream.only().reply.message(new ReplyMessage.Inference(new InferMessage.RestMessage(body)));
+        model.upstream.only().reply.message(new ReplyMessage.Inference(new InferMessage.RestMessage(body)));
     }
 
     @BeforeEach
     void serverSpeaksRest() {
-        upstream.features = new ServerFeatures(Wire.REST, Dialect.GENERIC, false, false);
+        model.upstream.features = new ServerFeatures(Wire.REST, Dialect.GENERIC, false, false);
     }
 
     @Test

@@ -42,6 +42,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -184,6 +185,33 @@ class RouteServicesTest {
         }
     }
 
+    /** Records what it is told. */
+    private static final class Client implements Reply {
+        private final Map<String, String> headers = new HashMap<>();
+        private final List<String> told = new ArrayList<>();
+
+        @Override
+        public void headers(Map<String, String> more) {
+            headers.putAll(more);
+        }
+
+        @Override
+        public void message(ReplyMessage message) {
+            told.add("message");
+            message.release();
+        }
+
+        @Override
+        public void complete() {
+            told.add("complete");
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            told.add(failure.code().name());
+        }
+    }
+
     @AfterEach
     void close() {
         model.close();
@@ -320,6 +348,25 @@ class RouteServicesTest {
         assertThat(upstream.only().cancelled).isEqualTo(!responds);
         assertThat(failures).isEqualTo(responds ? List.of() : List.of(ErrorCode.DEADLINE_EXCEEDED));
         request.cancel();
+    }
+
+    /** What it was asked may end after it was cancelled, as a run of the local backend does. */
+    @ParameterizedTest
+    @EnumSource(value = Kind.class, mode = EnumSource.Mode.EXCLUDE, names = "MESSAGE_OF_A_STREAM")
+    void target_isNotHeard_onceTheFallbackHasTheRequest(Kind kind) {
+        channel.freezeTime();
+        Client client = new Client();
+        ModelConfig timed = TestConfigs.with(ModelConfig.of("fake"), Map.of("timeout", Duration.ofHours(4)));
+        send(kind, TestConfigs.with(timed, Served.FALLBACK.settings()), client);
+        pass(Duration.ofMinutes(181));
+        FakeUpstream.ReceivedRequest late = inferences(upstream).getFirst();
+        late.reply.headers(Map.of("x-late", "1"));
+        late.fail(ErrorCode.CANCELLED, Processed.YES);
+        late.respond();
+        assertThat(client.told).isEmpty();
+        inferences(other).getFirst().fail(ErrorCode.NOT_FOUND, Processed.YES);
+        assertThat(client.told).containsExactly("NOT_FOUND");
+        assertThat(client.headers).isEmpty();
     }
 
     @ParameterizedTest

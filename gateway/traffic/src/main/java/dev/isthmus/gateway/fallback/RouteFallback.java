@@ -95,7 +95,7 @@ public record RouteFallback(Route route) implements RouteService {
         return fallback.service().send(call, request, reply);
     }
 
-    /** A request that the fallback gets if its target fails. Used on the event loop of the call. */
+    /** A request that the fallback gets if its target fails; replies come from the target. On the call's event loop. */
     static final class FallbackCall extends ForwardingReply implements Subscription {
         private final Call call;
         private final Target fallback;
@@ -104,7 +104,9 @@ public record RouteFallback(Route route) implements RouteService {
 
         private Subscription inFlight = Subscription.NONE;
         private @Nullable Future<?> share;
+        /** Whether the target is not heard any more: what it was asked may end after it was cancelled. */
         private boolean moved;
+
         private boolean ended;
 
         /** @param second taken */
@@ -138,18 +140,27 @@ public record RouteFallback(Route route) implements RouteService {
 
         @Override
         public void message(ReplyMessage message) {
-            commit();
-            super.message(message);
+            if (moved) {
+                message.release();
+            } else {
+                commit();
+                super.message(message);
+            }
         }
 
         @Override
         public void complete() {
-            end();
-            super.complete();
+            if (!moved) {
+                end();
+                super.complete();
+            }
         }
 
         @Override
         public void fail(OipException failure) {
+            if (moved) {
+                return;
+            }
             UpstreamRequest next = second;
             if (ended || next == null || !takesOver(call, failure)) {
                 end();
@@ -179,13 +190,13 @@ public record RouteFallback(Route route) implements RouteService {
         private Subscription moved(UpstreamRequest next) {
             if (!(next instanceof InferenceRequest inference)
                     || !inference.source().needsMetadata()) {
-                return sendTo(fallback, call, next, this);
+                return sendTo(fallback, call, next, delegate());
             }
             second = next;
             Runnable described = () -> {
                 if (second == next) {
                     second = null;
-                    begin(() -> sendTo(fallback, call, next, this));
+                    begin(() -> sendTo(fallback, call, next, delegate()));
                 }
             };
             return sendTo(

@@ -317,6 +317,32 @@ class RouteServicesTest {
         request.cancel();
     }
 
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void headersOfATarget_areNotReturnedWithTheFallbacks(Kind kind) {
+        Client client = new Client();
+        RequestSink request = send(kind, TestConfigs.with(ModelConfig.of("fake"), Served.FALLBACK.settings()), client);
+        FakeUpstream.ReceivedRequest failing = inferences(upstream).getFirst();
+        failing.reply.headers(Map.of("x-version", "1"));
+        failing.fail(ErrorCode.UNAVAILABLE, Processed.NO);
+        inferences(other).getFirst().reply.headers(Map.of("x-model", "small"));
+        inferences(other).getFirst().fail(ErrorCode.NOT_FOUND, Processed.YES);
+        assertThat(client.headers).containsExactly(Map.entry("x-model", "small"));
+        request.cancel();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void headersOfAFailure_areReturnedWithIt(Kind kind) {
+        Client client = new Client();
+        RequestSink request = send(kind, TestConfigs.with(ModelConfig.of("fake"), Served.FALLBACK.settings()), client);
+        FakeUpstream.ReceivedRequest failing = inferences(upstream).getFirst();
+        failing.reply.headers(Map.of("x-version", "1"));
+        failing.fail(ErrorCode.NOT_FOUND, Processed.YES);
+        assertThat(client.headers).containsExactly(Map.entry("x-version", "1"));
+        request.cancel();
+    }
+
     private void pass(Duration time) {
         channel.advanceTimeBy(time.toMinutes(), TimeUnit.MINUTES);
         channel.runScheduledPendingTasks();

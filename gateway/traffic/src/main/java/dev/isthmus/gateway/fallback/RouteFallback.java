@@ -115,6 +115,7 @@ public record RouteFallback(Route route) implements RouteService {
             this.call = call;
             this.fallback = fallback;
             this.second = second;
+            holdHeaders();
         }
 
         /** @param request taken */
@@ -212,6 +213,9 @@ public record RouteFallback(Route route) implements RouteService {
         /** The target has responded: the request stays with it. */
         private void commit() {
             stopShare();
+            if (!moved) {
+                passHeaders();
+            }
             if (second != null) {
                 second.release();
                 second = null;
@@ -252,7 +256,7 @@ public record RouteFallback(Route route) implements RouteService {
         private final Route route;
         private final Call call;
         private final Reply client;
-        private final Reply answers;
+        private final Answers answers;
         private final List<KeptRequest> kept = new ArrayList<>(1);
         private UpstreamStream stream = UpstreamStream.ENDED;
         private @Nullable Target fallback;
@@ -335,6 +339,7 @@ public record RouteFallback(Route route) implements RouteService {
         /** The requests stay where they are. */
         private void settle() {
             settled = true;
+            answers.passHeaders();
             keptBytes = 0;
             if (share != null) {
                 share.cancel(false);
@@ -346,6 +351,7 @@ public record RouteFallback(Route route) implements RouteService {
         private void move(Target to, OipException failure) {
             List<KeptRequest> moved = List.copyOf(kept);
             kept.clear();
+            answers.holdHeaders();
             settle();
             UpstreamStream failed = stream;
             stream = UpstreamStream.ENDED;
@@ -422,6 +428,7 @@ public record RouteFallback(Route route) implements RouteService {
         private final class Answers extends ForwardingReply {
             Answers() {
                 super(client);
+                holdHeaders();
             }
 
             @Override

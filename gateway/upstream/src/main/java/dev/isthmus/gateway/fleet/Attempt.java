@@ -12,7 +12,6 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
@@ -28,7 +27,6 @@ final class Attempt extends TrackedReply {
     private final boolean fullTimeout;
     private final boolean inOnePiece;
     private final @Nullable AdaptiveLimit limit;
-    private Map<String, String> headers = Map.of();
     private Subscription subscription = Subscription.NONE;
     private @Nullable Future<?> timer;
 
@@ -51,6 +49,7 @@ final class Attempt extends TrackedReply {
             boolean inOnePiece,
             boolean limited) {
         super(shared, replica, span, client, now, upstreamCall.bound());
+        holdHeaders();
         this.upstreamCall = upstreamCall;
         this.fullTimeout = fullTimeout;
         this.inOnePiece = inOnePiece;
@@ -120,26 +119,11 @@ final class Attempt extends TrackedReply {
         }
     }
 
-    /** Passes the response headers received so far to the client. */
-    void forwardHeaders() {
-        if (!headers.isEmpty()) {
-            super.headers(headers);
-            headers = Map.of();
-        }
-    }
-
     @Override
     public void headers(Map<String, String> received) {
-        if (ended() || received.isEmpty()) {
-            return;
-        }
-        if (hasResponse()) {
+        if (!ended()) {
             super.headers(received);
-            return;
         }
-        Map<String, String> all = new LinkedHashMap<>(headers);
-        all.putAll(received);
-        headers = all;
     }
 
     @Override
@@ -157,7 +141,7 @@ final class Attempt extends TrackedReply {
             stopTimer();
             responded();
             upstreamCall.responded(this);
-            forwardHeaders();
+            passHeaders();
         }
         super.message(response);
     }

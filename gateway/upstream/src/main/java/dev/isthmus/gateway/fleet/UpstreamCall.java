@@ -365,7 +365,7 @@ final class UpstreamCall implements Subscription {
 
     private void forwardHeaders() {
         if (current != null) {
-            current.forwardHeaders();
+            current.passHeaders();
         }
     }
 

@@ -371,6 +371,9 @@ final class JoinedBatch {
         @Override
         public void headers(Map<String, String> received) {
             headers.putAll(SharedHeaders.of(received));
+            if (SharedHeaders.isOfOneClient(received)) {
+                headers.put("cache-control", "no-store");
+            }
         }
 
         @Override

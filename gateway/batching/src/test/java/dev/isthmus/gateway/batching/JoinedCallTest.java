@@ -27,6 +27,8 @@ import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What an upstream is told of a joined call, and its requests of the response. */
 class JoinedCallTest {
@@ -121,10 +123,24 @@ class JoinedCallTest {
     @Test
     void headersOfTheModel_areThoseOfAll_andNoOthers() throws Exception {
         join();
-        respond(2, Map.of("set-cookie", "session=1", "ce-id", "alice-1", "x-user", "alice", "ce-modelid", "m"));
+        respond(2, Map.of("ce-id", "alice-1", "x-user", "alice", "ce-modelid", "m"));
         for (RecordedReply each : replies.subList(1, 3)) {
             each.response().release();
             assertThat(each.headers()).containsExactly(Map.entry("ce-modelid", "m"));
+        }
+        replies.getFirst().response().release();
+    }
+
+    /** Each client gets a part of it, and the gateway's cache learns that it is not to be kept. */
+    @ParameterizedTest
+    @CsvSource({"cache-control, private", "vary, *", "set-cookie, session=1"})
+    void responseMeantForOneClient_isKeptByNobody(String name, String value) throws Exception {
+        join();
+        respond(2, Map.of(name, value, "ce-modelid", "m"));
+        for (RecordedReply each : replies.subList(1, 3)) {
+            each.response().release();
+            assertThat(each.headers())
+                    .containsOnly(Map.entry("ce-modelid", "m"), Map.entry("cache-control", "no-store"));
         }
         replies.getFirst().response().release();
     }

@@ -227,12 +227,19 @@ final class SharedCall implements Reply, Subscription {
     @Override
     public void fail(OipException failure) {
         ended = true;
-        boolean own = failure.isResponseDropped()
-                || (failure.code() == ErrorCode.DEADLINE_EXCEEDED
-                        && first.call().hasDeadline());
-        // The time and the memory of one client say nothing about the others'.
-        each(close(), own ? CollapsedCall::sendAgain : call -> call.fail(failure));
+        each(close(), isOfFirst(failure) ? CollapsedCall::sendAgain : call -> call.fail(failure));
         reply.fail(failure);
+    }
+
+    /** Whether it is due to the memory, the time or the place in the queue of the first call; others have their own. */
+    private boolean isOfFirst(OipException failure) {
+        return switch (failure.failureCause()) {
+            case MEMORY -> failure.isResponseDropped();
+            case QUEUE_CALLER_FULL, QUEUE_DISPLACED -> true;
+            case QUEUE_TOO_LATE -> first.call().hasDeadline();
+            default ->
+                failure.code() == ErrorCode.DEADLINE_EXCEEDED && first.call().hasDeadline();
+        };
     }
 
     private static void each(List<CollapsedCall> calls, Consumer<CollapsedCall> action) {

@@ -17,9 +17,11 @@ import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.InferSource;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -47,6 +49,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class ResponseCacheTest {
     private static final long LIMIT = 4_000;
@@ -428,6 +431,21 @@ class ResponseCacheTest {
         assertThat(caches.memory().reserved()).isZero();
     }
 
+    /** The others have callers of their own. */
+    @ParameterizedTest
+    @EnumSource(
+            value = FailureCause.class,
+            names = {"QUEUE_CALLER_FULL", "QUEUE_DISPLACED"})
+    void placeInTheQueue_isThatOfTheFirst(FailureCause cause) {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        Requested first = send(cache, 1);
+        Requested waiting = send(cache, 1);
+        upstream.last().reply.fail(new OipException(ErrorCode.UNAVAILABLE, "no place").because(cause));
+        assertThat(first.failure()).isEqualTo(ErrorCode.UNAVAILABLE);
+        assertThat(waiting.failure()).isNull();
+        assertThat(upstream.requests).hasSize(2);
+    }
+
     @Test
     void brokenUpstream_endsThoseThatWait_andLeavesNothing() {
         ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
@@ -453,6 +471,18 @@ class ResponseCacheTest {
         assertThat(upstream.requests).hasSize(2);
         respond(10);
         assertThat(waiting.completed).isTrue();
+    }
+
+    /** It would be as large for each. */
+    @Test
+    void responseLargerThanTheGatewayAccepts_isNotAskedForAgain() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        Requested first = send(cache, 1);
+        Requested waiting = send(cache, 1);
+        upstream.only().reply.fail(new UpstreamFailures("fake", () -> false).responseTooLarge(1, null));
+        assertThat(first.failure()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+        assertThat(waiting.failure()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+        assertThat(upstream.requests).hasSize(1);
     }
 
     @Test

@@ -381,6 +381,7 @@ final class SharedCall implements Reply, Subscription {
             if (end()) {
                 shared.leave(this);
                 sent.release();
+                missed.reply().notSent();
             } else {
                 own.cancel();
             }

@@ -459,6 +459,17 @@ class ResponseCacheTest {
         assertThat(upstream.requests).hasSize(2);
     }
 
+    /** The fallback takes it over, for instance: its target was not asked. */
+    @Test
+    void requestThatWaitsNoLonger_wasNotSent() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        send(cache, 1);
+        Requested waiting = new Requested(1, Map.of(), HeaderFields.NONE);
+        waiting.sendTo(cache).cancel();
+        assertThat(waiting.notSent).isTrue();
+        assertThat(upstream.requests).hasSize(1);
+    }
+
     @Test
     void responseThatCannotBeKept_isForTheFirst_andOthersAreSent() {
         ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);

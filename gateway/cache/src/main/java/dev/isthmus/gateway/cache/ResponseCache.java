@@ -113,14 +113,21 @@ public final class ResponseCache implements RouteService {
     /** Messages of a stream are neither looked up nor counted. */
     @Override
     public Subscription send(Upstream upstream, Call call, UpstreamRequest request, Reply reply) {
-        if (request instanceof UpstreamRequest.InferenceInParts) {
-            count(CacheOutcome.LARGE, call.context());
-        } else if (request instanceof InferenceRequest inference) {
-            if (!inference.events() && !call.sequence()) {
-                return send(call, inference, upstream, reply);
-            }
-            count(inference.events() ? CacheOutcome.STREAM : CacheOutcome.SEQUENCE, call.context());
-        }
+        return switch (request) {
+            case UpstreamRequest.InferenceInParts _ -> bypass(CacheOutcome.LARGE, call, request, upstream, reply);
+            case InferenceRequest inference
+            when inference.events() -> bypass(CacheOutcome.STREAM, call, request, upstream, reply);
+            case InferenceRequest _
+            when call.sequence() -> bypass(CacheOutcome.SEQUENCE, call, request, upstream, reply);
+            case InferenceRequest inference -> send(call, inference, upstream, reply);
+            default -> upstream.send(call, request, reply);
+        };
+    }
+
+    private Subscription bypass(
+            CacheOutcome reason, Call call, UpstreamRequest request, Upstream upstream, Reply reply) {
+        count(reason, call.context());
+        reply.headers(CacheStatus.bypassed(reason));
         return upstream.send(call, request, reply);
     }
 
@@ -149,10 +156,7 @@ public final class ResponseCache implements RouteService {
         CacheOutcome obstacle = obstacle(decoded);
         CacheKey key = obstacle == null ? key(call, decoded, upstream) : null;
         if (key == null) {
-            CacheOutcome reason = obstacle == null ? CacheOutcome.FAULT : obstacle;
-            count(reason, call.context());
-            reply.headers(CacheStatus.bypassed(reason));
-            return upstream.send(call, request, reply);
+            return bypass(obstacle == null ? CacheOutcome.FAULT : obstacle, call, request, upstream, reply);
         }
         CacheLookup lookUp = new CacheLookup(
                 call,

@@ -164,7 +164,12 @@ final class SharedCall implements Reply, Subscription {
     /** A response that is too large to be kept may pass, if nobody else waits for it. */
     @Override
     public boolean acceptsParts(Wire wire, long length) {
-        return length > cache.config().maxResponse() && closeIfAlone() && reply.acceptsParts(wire, length);
+        boolean passes = length > cache.config().maxResponse() && closeIfAlone() && reply.acceptsParts(wire, length);
+        if (passes) {
+            cache.keeps(first.directives(), length, headers);
+            reply.headers(CacheStatus.sent(first.directives().refresh(), false));
+        }
+        return passes;
     }
 
     @Override

@@ -33,6 +33,7 @@ import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.testing.FailingAllocator;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBuf;
@@ -136,6 +137,11 @@ class ResponseCacheTest {
         @Override
         public void headers(Map<String, String> more) {
             headers.putAll(more);
+        }
+
+        @Override
+        public boolean acceptsParts(Wire wire, long length) {
+            return true;
         }
 
         @Override
@@ -416,6 +422,17 @@ class ResponseCacheTest {
         assertThat(late.notSent).isTrue();
         assertThat(late.headers.get("cache-status")).startsWith("isthmus; hit");
         assertThat(upstream.requests).hasSize(1);
+    }
+
+    @Test
+    void responseInParts_isNotSaidToBeStored() {
+        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        Requested first = send(cache, 1);
+        assertThat(upstream.last().reply.acceptsParts(Wire.PROTOBUF, 2L << 20)).isTrue();
+        upstream.last().part();
+        upstream.last().reply.complete();
+        assertThat(first.headers).containsEntry("cache-status", "isthmus; fwd=miss");
+        assertThat(unstored("large")).isEqualTo(1);
     }
 
     /** It is found out when it is written for the client, who gets 502. */

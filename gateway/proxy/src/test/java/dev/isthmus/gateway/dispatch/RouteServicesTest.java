@@ -52,6 +52,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -422,6 +423,15 @@ class RouteServicesTest {
     @EnumSource(Kind.class)
     void cache_looksUpOrCounts(Kind kind) {
         met(Served.CACHE, kind);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"IN_PARTS, large", "EVENTS, stream"})
+    void cache_saysWhyItWasBypassed(Kind kind, String reason) {
+        Client client = new Client();
+        RequestSink request = send(kind, TestConfigs.with(ModelConfig.of("fake"), Served.CACHE.settings()), client);
+        assertThat(client.headers).containsEntry("cache-status", "isthmus; fwd=bypass; detail=" + reason);
+        request.cancel();
     }
 
     @ParameterizedTest

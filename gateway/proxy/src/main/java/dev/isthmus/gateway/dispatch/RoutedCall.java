@@ -95,7 +95,7 @@ final class RoutedCall {
         Route.TargetSelection selection = route.pick(model, attributes, stream);
         Target chosen = selection.target();
         target = chosen;
-        if (chosen.upstream().readsPriority()) {
+        if (route.readsPriority()) {
             exchange.context().prioritized(attributes.priority());
         }
         exchange.targeted();

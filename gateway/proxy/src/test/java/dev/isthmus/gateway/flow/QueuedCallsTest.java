@@ -3,9 +3,13 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.settings.DefaultValues;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.QueueConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.ModelInferRequest;
@@ -19,6 +23,8 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Calls of real clients that wait for a server with one call at a time. */
 class QueuedCallsTest {
@@ -49,10 +55,29 @@ class QueuedCallsTest {
         });
     }
 
-    private static Stage stage(FakeGrpcServer server) throws Exception {
+    private static UpstreamConfig queued(FakeGrpcServer server) {
         QueueConfig queue = new QueueConfig(10, 10, Duration.ofMinutes(1), 0, Map.of(), Map.of(), Map.of(), 3);
-        return Stage.of(
-                TestConfigs.with(Stage.grpc(server, ServerDialect.GENERIC), Map.of("maxRequests", 1, "queue", queue)));
+        return TestConfigs.with(Stage.grpc(server, ServerDialect.GENERIC), Map.of("maxRequests", 1, "queue", queue));
+    }
+
+    private static Stage stage(FakeGrpcServer server) throws Exception {
+        return Stage.of(queued(server));
+    }
+
+    /** The server is that of the fallback. */
+    private static Stage behind(FakeGrpcServer target, FakeGrpcServer server) throws Exception {
+        ModelConfig.Fallback fallback =
+                TestConfigs.with(DefaultValues.of(ModelConfig.Fallback.class), Map.of("upstream", "server"));
+        return Stage.with(Stage.config(
+                Map.of("target", Stage.grpc(target, ServerDialect.GENERIC), "server", queued(server)),
+                Map.of("m", TestConfigs.with(ModelConfig.of("target"), Map.of("fallback", fallback))),
+                DefaultValues.of(GatewayConfig.HealthConfig.class),
+                null,
+                false));
+    }
+
+    private static FakeGrpcServer unavailable() throws Exception {
+        return FakeGrpcServer.unary((message, call) -> call.close(Status.UNAVAILABLE, new Metadata()));
     }
 
     private static void awaitWaiting(Stage stage, int calls) {
@@ -73,10 +98,12 @@ class QueuedCallsTest {
         FakeGrpcServer.next(answers).run();
     }
 
-    @Test
-    void prioritiesOfBothProtocols_orderTheCallsOfAClient() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void prioritiesOfBothProtocols_orderTheCallsOfAClient(boolean fallback) throws Exception {
         try (FakeGrpcServer server = server();
-                Stage stage = stage(server);
+                FakeGrpcServer target = unavailable();
+                Stage stage = fallback ? behind(target, server) : stage(server);
                 Http1Client first = stage.http1();
                 Http1Client low = stage.http1();
                 Http1Client plain = stage.http1()) {

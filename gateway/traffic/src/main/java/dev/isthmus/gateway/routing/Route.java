@@ -43,6 +43,7 @@ public final class Route {
     private final @Nullable WeightedTarget fallback;
     private final SelectionState selectionState;
     private final List<Upstream> upstreams;
+    private final boolean readsPriority;
     private final VersionRule versions;
     private List<Upstream> services;
     private boolean decodes;
@@ -79,6 +80,7 @@ public final class Route {
                 .map(WeightedTarget::upstream)
                 .distinct()
                 .toList();
+        this.readsPriority = this.upstreams.stream().anyMatch(Upstream::readsPriority);
         this.services = this.upstreams;
     }
 
@@ -135,6 +137,11 @@ public final class Route {
     /** The distinct upstreams of all targets and of the fallback. */
     public List<Upstream> upstreams() {
         return upstreams;
+    }
+
+    /** Whether the order of waiting calls depends on their priority at one of these. */
+    public boolean readsPriority() {
+        return readsPriority;
     }
 
     /**

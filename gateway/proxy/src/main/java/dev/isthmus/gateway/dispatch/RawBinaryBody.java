@@ -52,12 +52,13 @@ final class RawBinaryBody extends RequestBody {
 
     @Override
     public boolean needsMetadata() {
-        return !isDecoded();
+        return !isTransformed();
     }
 
     @Override
     public void describe(ModelMetadata model) {
         metadata = model;
+        forget();
     }
 
     @Override

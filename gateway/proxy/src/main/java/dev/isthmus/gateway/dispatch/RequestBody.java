@@ -133,9 +133,17 @@ abstract class RequestBody implements InferSource {
         return form;
     }
 
-    /** Whether what was decoded of it is sent, and not what was received. */
-    boolean isDecoded() {
-        return decoded != null;
+    /** Whether layers have changed it, for all servers. */
+    boolean isTransformed() {
+        return decoded != null && exchange.transforms();
+    }
+
+    /** What was decoded of it is not valid any more. */
+    final void forget() {
+        if (decoded != null) {
+            decoded.message().release();
+            decoded = null;
+        }
     }
 
     /** Whether it must be transformed before it is sent. */
@@ -234,10 +242,7 @@ abstract class RequestBody implements InferSource {
     public void release() {
         if (holders > 0 && --holders == 0) {
             releaseReceived();
-            if (decoded != null) {
-                decoded.message().release();
-                decoded = null;
-            }
+            forget();
         }
     }
 

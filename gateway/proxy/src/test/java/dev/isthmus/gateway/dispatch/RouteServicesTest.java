@@ -285,8 +285,11 @@ class RouteServicesTest {
     }
 
     /** What its model takes is known only when its server has said so. */
-    @Test
-    void fallback_thatCannotTakeTheRequest_refusesIt() {
+    @ParameterizedTest
+    @EnumSource(
+            value = Served.class,
+            names = {"BATCHING", "CACHE"})
+    void fallback_thatCannotTakeTheRequest_refusesIt(Served before) {
         List<ErrorCode> failures = new ArrayList<>();
         Reply client = new ForwardingReply(Reply.DISCARDING) {
             @Override
@@ -294,8 +297,8 @@ class RouteServicesTest {
                 failures.add(failure.code());
             }
         };
-        ModelConfig batched = TestConfigs.with(ModelConfig.of("fake"), Served.BATCHING.settings());
-        send(Kind.RAW, TestConfigs.with(batched, Served.FALLBACK.settings()), client);
+        ModelConfig served = TestConfigs.with(ModelConfig.of("fake"), before.settings());
+        send(Kind.RAW, TestConfigs.with(served, Served.FALLBACK.settings()), client);
         other.beforeReturn = received -> {};
         inferences(upstream).getFirst().fail(ErrorCode.UNAVAILABLE, Processed.NO);
         other.only().reply.only(metadata("FP64"));

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
@@ -15,7 +16,6 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import java.util.Map;
 import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -219,9 +219,7 @@ final class BatchMember extends ForwardingReply implements Subscription {
      * @param stopped runs instead if the event loop has ended, and the client's connection with it
      */
     private void onLoop(Runnable task, Runnable stopped) {
-        try {
-            call.loop().execute(task);
-        } catch (RejectedExecutionException terminated) {
+        if (!EventLoops.handOver(call.loop(), task)) {
             stopped.run();
         }
     }

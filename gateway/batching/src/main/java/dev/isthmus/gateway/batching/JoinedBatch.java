@@ -13,6 +13,7 @@ import dev.isthmus.gateway.call.SharedHeaders;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.memory.MemoryBudget.MemoryReservation;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
@@ -28,7 +29,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -126,12 +126,7 @@ final class JoinedBatch {
     void start() {
         if (owner.inEventLoop()) {
             send();
-            return;
-        }
-        try {
-            owner.execute(this::send);
-        } catch (RejectedExecutionException stopped) {
-            // The gateway has ended.
+        } else if (!EventLoops.handOver(owner, this::send)) {
             end(false);
             waiting.forEach(each -> {
                 each.request().release();
@@ -246,12 +241,7 @@ final class JoinedBatch {
     /** A client does not want its part any more. */
     void left() {
         if (wanted.decrementAndGet() == 0) {
-            try {
-                owner.execute(this::cancel);
-            } catch (RejectedExecutionException stopped) {
-                // The gateway has ended, and the call with it.
-                return;
-            }
+            EventLoops.handOver(owner, this::cancel);
         }
     }
 

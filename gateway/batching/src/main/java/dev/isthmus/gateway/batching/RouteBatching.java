@@ -11,6 +11,7 @@ import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.extension.ManagementJson;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.settings.BatchingConfig;
 import dev.isthmus.gateway.upstream.CallbackReply;
 import dev.isthmus.gateway.upstream.RouteService;
@@ -36,7 +37,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
@@ -270,12 +270,7 @@ public final class RouteBatching implements RouteService {
          *     any
          */
         static void begin(Upstream upstream, ModelRef model, Call call, IntConsumer found) {
-            try {
-                call.loop().execute(() -> new RowLimitLookup(model, found).ask(upstream, call));
-            } catch (RejectedExecutionException stopped) {
-                // The gateway has ended.
-                LOG.debug("model '{}': its configuration is not read any more", model.name());
-            }
+            EventLoops.handOver(call.loop(), () -> new RowLimitLookup(model, found).ask(upstream, call));
         }
 
         private void ask(Upstream upstream, Call client) {

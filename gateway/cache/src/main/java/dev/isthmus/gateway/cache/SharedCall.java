@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.SharedHeaders;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -18,7 +19,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -97,12 +97,7 @@ final class SharedCall implements Reply, Subscription {
         }
         if (last) {
             cache.ended(this, first);
-            try {
-                first.call().loop().execute(this::end);
-            } catch (RejectedExecutionException stopped) {
-                // The gateway has stopped, and with it the call.
-                return;
-            }
+            EventLoops.handOver(first.call().loop(), this::end);
         }
     }
 
@@ -290,12 +285,7 @@ final class SharedCall implements Reply, Subscription {
         void run(Runnable task) {
             if (call.loop().inEventLoop()) {
                 task.run();
-                return;
-            }
-            try {
-                call.loop().execute(task);
-            } catch (RejectedExecutionException stopped) {
-                // The event loop has stopped with the gateway: nobody reads the response.
+            } else if (!EventLoops.handOver(call.loop(), task)) {
                 sent.release();
             }
         }

@@ -17,6 +17,7 @@ import dev.isthmus.gateway.catalogue.RepositoryIndex.IndexedModel.ReplicaState;
 import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
 import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
@@ -39,7 +40,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
@@ -517,15 +517,15 @@ public final class Catalogue implements AutoCloseable {
             if (call.hasDeadline()) {
                 long remaining = call.deadlineNanos() - System.nanoTime();
                 timer = catalogue.schedule(
-                        () -> handOver(call.loop(), this::timedOut), remaining, TimeUnit.NANOSECONDS);
+                        () -> EventLoops.handOver(call.loop(), this::timedOut), remaining, TimeUnit.NANOSECONDS);
             }
-            handOver(catalogue, () -> lookup.accept(this::found));
+            EventLoops.handOver(catalogue, () -> lookup.accept(this::found));
             return this;
         }
 
         /** Called on the catalogue's loop. */
         private void found(T found) {
-            handOver(call.loop(), () -> deliver(found));
+            EventLoops.handOver(call.loop(), () -> deliver(found));
         }
 
         private void deliver(T found) {
@@ -551,15 +551,6 @@ public final class Catalogue implements AutoCloseable {
                 timer.cancel(false);
             }
             following.cancel();
-        }
-
-        private static void handOver(Executor loop, Runnable task) {
-            try {
-                loop.execute(task);
-            } catch (RejectedExecutionException closed) {
-                // The gateway is shutting down, and the client's connection is closed with it.
-                return;
-            }
         }
     }
 }

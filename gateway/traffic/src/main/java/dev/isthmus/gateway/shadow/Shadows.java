@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig;
@@ -24,7 +25,6 @@ import dev.isthmus.transcoder.message.Wire;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -124,13 +124,11 @@ public final class Shadows implements RouteService {
             return ShadowCopies.NONE;
         }
         ShadowCopies shadowCopies = new ShadowCopies(copies, source);
-        try {
-            call.loop().execute(shadowCopies::send);
+        if (EventLoops.handOver(call.loop(), shadowCopies::send)) {
             return shadowCopies;
-        } catch (RejectedExecutionException closed) {
-            shadowCopies.drop();
-            return ShadowCopies.NONE;
         }
+        shadowCopies.drop();
+        return ShadowCopies.NONE;
     }
 
     /** Everything that can fail runs before the first permit is acquired. */

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.fleet.Cluster.AttemptResources;
 import dev.isthmus.gateway.net.ClientNetwork;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.queue.FairQueue;
 import dev.isthmus.gateway.queue.FairQueue.QueuedEntry;
 import dev.isthmus.gateway.queue.FairQueue.WaitEstimate;
@@ -25,7 +26,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -407,14 +407,11 @@ final class CallQueue {
         }
 
         private boolean onLoop(Runnable task) {
-            try {
-                call.loop().execute(task);
-                return true;
-            } catch (RejectedExecutionException stopped) {
-                // The gateway has ended, and the client's connection with it.
+            boolean runs = EventLoops.handOver(call.loop(), task);
+            if (!runs) {
                 request.release();
-                return false;
             }
+            return runs;
         }
 
         private void send() {

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Ejection.OutlierDetector;
 import dev.isthmus.gateway.fleet.Replica.SlowStart;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.AdaptiveConcurrency;
 import dev.isthmus.gateway.settings.Endpoint;
@@ -360,13 +361,9 @@ public final class ReplicaSet implements AutoCloseable {
     }
 
     private void suspect(Replica server, String model) {
-        try {
-            checkers(replica -> replica == server)
-                    .forEach(checker ->
-                            resources.loop().execute(() -> checker.models().suspect(model)));
-        } catch (RejectedExecutionException closing) {
-            LOG.debug("the gateway is shutting down");
-        }
+        checkers(replica -> replica == server)
+                .forEach(checker -> EventLoops.handOver(
+                        resources.loop(), () -> checker.models().suspect(model)));
     }
 
     /** Whether a server says that it does not have the model. */

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.upstream;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionSide;
 import dev.isthmus.gateway.net.ConnectionDescription.ConnectionUse;
 import dev.isthmus.gateway.net.DescribedConnection;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.PackedReadAllocator;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.oip.OipException;
@@ -21,7 +22,6 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -117,10 +117,8 @@ public abstract class RemoteServer<P extends RemoteServer.ConnectionPool> implem
     }
 
     private void close(EventLoop loop, P pool) {
-        try {
-            loop.execute(pool::close);
-        } catch (RejectedExecutionException e) {
-            // The loop has terminated, so nothing runs concurrently.
+        if (!EventLoops.handOver(loop, pool::close)) {
+            // Nothing runs concurrently.
             pool.close();
         }
     }

@@ -7,6 +7,7 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /** The event loops of a gateway: how they start and end. */
@@ -41,6 +42,16 @@ public final class EventLoops {
             for (EventExecutor loop : loops) {
                 loop.submit(() -> {}).awaitUninterruptibly(TIMEOUT_MILLIS);
             }
+        }
+    }
+
+    /** Has a loop run a task; false if it has ended, and its clients' connections with it. */
+    public static boolean handOver(Executor loop, Runnable task) {
+        try {
+            loop.execute(task);
+            return true;
+        } catch (RejectedExecutionException ended) {
+            return false;
         }
     }
 

@@ -13,6 +13,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.local.LocalBackend;
@@ -48,7 +49,6 @@ import io.netty.buffer.Unpooled;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
@@ -213,7 +213,7 @@ public final class LocalUpstream implements Upstream {
         @Override
         public void done(InferResponse response) {
             InferMessage message = new InferMessage.Response(response);
-            boolean handedOver = handOver(loop, () -> {
+            boolean handedOver = EventLoops.handOver(loop, () -> {
                 span.ended(null, "");
                 reply.only(new ReplyMessage.Inference(message));
             });
@@ -224,20 +224,10 @@ public final class LocalUpstream implements Upstream {
 
         @Override
         public void failed(OipException failure) {
-            handOver(loop, () -> {
+            EventLoops.handOver(loop, () -> {
                 span.ended(failure.code(), failure.message());
                 reply.fail(failure);
             });
-        }
-    }
-
-    /** Runs a task on a loop; returns false if the loop has terminated, and the client's connection with it. */
-    private static boolean handOver(Executor loop, Runnable task) {
-        try {
-            loop.execute(task);
-            return true;
-        } catch (RejectedExecutionException closed) {
-            return false;
         }
     }
 
@@ -367,12 +357,12 @@ public final class LocalUpstream implements Upstream {
         @Override
         public void done(T value) {
             byte[] content = encoder.apply(value).toByteArray();
-            handOver(loop, () -> reply.only(document(content)));
+            EventLoops.handOver(loop, () -> reply.only(document(content)));
         }
 
         @Override
         public void failed(OipException failure) {
-            handOver(loop, () -> reply.fail(failure));
+            EventLoops.handOver(loop, () -> reply.fail(failure));
         }
     }
 }

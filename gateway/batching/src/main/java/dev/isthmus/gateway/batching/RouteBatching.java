@@ -52,7 +52,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class RouteBatching implements RouteService {
     private static final int MAX_MODELS = 1024;
-    private static final int MAX_ROWS_PER_REQUEST = 65_536;
     /** Headers that name a single request: requests that differ in them can be joined, and the call has none. */
     private static final Set<String> OF_ONE_REQUEST = Set.of("x-request-id", "traceparent", "tracestate", "baggage");
 
@@ -221,7 +220,7 @@ public final class RouteBatching implements RouteService {
         if (request.outputs().stream().anyMatch(output -> output.shared())) {
             return PlainReason.SHARED_MEMORY;
         }
-        return rows >= Math.min(maxRows, MAX_ROWS_PER_REQUEST) ? PlainReason.SIZE : null;
+        return rows >= maxRows ? PlainReason.SIZE : null;
     }
 
     private static Map<String, String> headers(Call call) {
@@ -249,7 +248,6 @@ public final class RouteBatching implements RouteService {
 
         private final ModelRef model;
         private final IntConsumer found;
-        private boolean answered;
         private int smallest = Integer.MAX_VALUE;
         private int pending;
 
@@ -315,7 +313,6 @@ public final class RouteBatching implements RouteService {
                 ModelConfig config = ModelConfig.parseFrom(
                         ModelConfigResponse.parseFrom(response).getConfig());
                 if (!config.getName().isEmpty() && config.getMaxBatchSize() >= 0) {
-                    answered = true;
                     smallest = Math.min(smallest, config.getMaxBatchSize());
                 }
             } catch (IOException | OipException invalid) {
@@ -325,7 +322,7 @@ public final class RouteBatching implements RouteService {
 
         private void ended() {
             pending--;
-            if (pending == 0 && answered) {
+            if (pending == 0 && smallest < Integer.MAX_VALUE) {
                 found.accept(smallest);
             }
         }

@@ -65,10 +65,10 @@ public final class ResponseCache implements RouteService {
 
     private volatile boolean closed;
 
-    /** What requests that share a call have in common. */
+    /** What requests that share a call have in common. In a queue, the call has the place of its first request. */
     private record SharedKey(CacheKey key, long priority) {
         static SharedKey of(CacheLookup request) {
-            return new SharedKey(request.key(), request.priority());
+            return new SharedKey(request.key(), request.call().context().priority());
         }
     }
 
@@ -161,7 +161,6 @@ public final class ResponseCache implements RouteService {
         CacheLookup lookUp = new CacheLookup(
                 call,
                 key,
-                call.context().priority(),
                 CacheDirectives.of(call.client().value("cache-control")),
                 upstream,
                 reply,
@@ -399,13 +398,11 @@ public final class ResponseCache implements RouteService {
     /**
      * A request whose response may be kept.
      *
-     * @param priority only requests of the same one share a call: in a queue, a call has the place of its first request
      * @param id of the request; empty if it has none
      */
     record CacheLookup(
             Call call,
             CacheKey key,
-            long priority,
             CacheDirectives directives,
             Upstream upstream,
             Reply reply,

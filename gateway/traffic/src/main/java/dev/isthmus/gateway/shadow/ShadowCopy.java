@@ -31,7 +31,6 @@ final class ShadowCopy implements Reply {
     private final Shadow shadow;
     private final Target target;
     private final Call call;
-    private final ShadowReply responses = new ShadowReply();
     private TraceSpan span = TraceSpan.NONE;
     private long started;
     private long held;
@@ -40,21 +39,18 @@ final class ShadowCopy implements Reply {
     private boolean ended;
     /** Whether everything was released. */
     private boolean closed;
+    /** Whether the primary response is awaited or kept. */
+    private boolean wanted;
 
-    private static final class ShadowReply {
-        /** Whether the primary response is awaited or kept. */
-        private boolean wanted = true;
-
-        private @Nullable InferMessage primary;
-        private @Nullable InferMessage shadowResponse;
-    }
+    private @Nullable InferMessage primaryResponse;
+    private @Nullable InferMessage shadowResponse;
 
     /** A copy that already holds a permit. */
     ShadowCopy(Shadow shadow, Target target, Call call) {
         this.shadow = shadow;
         this.target = target;
         this.call = call;
-        this.responses.wanted = shadow.config().compare();
+        this.wanted = shadow.config().compare();
     }
 
     /** Sends the copy or drops it. Throws nothing. */
@@ -115,11 +111,11 @@ final class ShadowCopy implements Reply {
     @Override
     public void message(ReplyMessage response) {
         if (!ended
-                && responses.wanted
-                && responses.shadowResponse == null
+                && wanted
+                && shadowResponse == null
                 && response instanceof ReplyMessage.Inference inference
                 && keep(inference.message())) {
-            responses.shadowResponse = inference.message();
+            shadowResponse = inference.message();
         } else {
             response.release();
         }
@@ -146,16 +142,16 @@ final class ShadowCopy implements Reply {
 
     /** Whether the primary response is needed. */
     boolean compares() {
-        return !closed && responses.wanted;
+        return !closed && wanted;
     }
 
     /** @param response borrowed */
     void primaryResponded(InferMessage response) {
-        if (closed || !responses.wanted || responses.primary != null) {
+        if (closed || !wanted || primaryResponse != null) {
             return;
         }
         if (keep(response)) {
-            responses.primary = response.retained();
+            primaryResponse = response.retained();
         }
         if (ended) {
             compareIfComplete();
@@ -163,10 +159,10 @@ final class ShadowCopy implements Reply {
     }
 
     void primaryEnded() {
-        if (responses.primary != null) {
+        if (primaryResponse != null) {
             return;
         }
-        responses.wanted = false;
+        wanted = false;
         if (ended) {
             compareIfComplete();
         } else if (!sent) {
@@ -180,7 +176,7 @@ final class ShadowCopy implements Reply {
         if (fits && hold(response.bytes())) {
             return true;
         }
-        responses.wanted = false;
+        wanted = false;
         shadow.figures().count(fits ? ComparisonResult.DROPPED : ComparisonResult.LEFT_OUT);
         return false;
     }
@@ -195,15 +191,15 @@ final class ShadowCopy implements Reply {
 
     /** The shadow has responded: compares if the primary response has arrived, waits if it may arrive. */
     private void compareIfComplete() {
-        InferMessage primary = responses.primary;
-        InferMessage shadowResponse = responses.shadowResponse;
-        if (!responses.wanted || shadowResponse == null) {
+        InferMessage primary = primaryResponse;
+        InferMessage copied = shadowResponse;
+        if (!wanted || copied == null) {
             close();
         } else if (primary != null) {
-            ResponsePair pair = new ResponsePair(
-                    shadow, call.context().requestId(), call.allocator(), primary, shadowResponse, held);
-            responses.primary = null;
-            responses.shadowResponse = null;
+            ResponsePair pair =
+                    new ResponsePair(shadow, call.context().requestId(), call.allocator(), primary, copied, held);
+            primaryResponse = null;
+            shadowResponse = null;
             held = 0;
             close();
             shadow.runtime().compare(pair);
@@ -215,13 +211,13 @@ final class ShadowCopy implements Reply {
             return;
         }
         closed = true;
-        if (responses.primary != null) {
-            responses.primary.release();
-            responses.primary = null;
+        if (primaryResponse != null) {
+            primaryResponse.release();
+            primaryResponse = null;
         }
-        if (responses.shadowResponse != null) {
-            responses.shadowResponse.release();
-            responses.shadowResponse = null;
+        if (shadowResponse != null) {
+            shadowResponse.release();
+            shadowResponse = null;
         }
         shadow.runtime().held().release(held);
         held = 0;

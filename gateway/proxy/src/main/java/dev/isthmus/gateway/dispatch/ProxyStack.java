@@ -244,7 +244,7 @@ public record ProxyStack(
         @Override
         public void sending(Exchange exchange) {
             RoutedCall routed = RoutedCall.in(exchange);
-            if (routed != null && routed.policies().ramped()) {
+            if (routed != null && routed.policies().config().ramp() != null) {
                 ResponseTimer timer = exchange.get(TIMER);
                 if (timer == null) {
                     timer = new ResponseTimer(nanoTime);

@@ -79,13 +79,12 @@ public final class RoutePolicyTable implements AutoCloseable {
     record RoutePolicies(
             ModelConfig config,
             @Nullable RateLimits limits,
-            boolean ramped,
             @Nullable TargetMeters targets,
             @Nullable ResponseCache cache,
             List<RouteService> services,
             List<Upstream> upstreams) {
         static final RoutePolicies NOTHING =
-                new RoutePolicies(ModelConfig.DEFAULT, null, false, null, null, List.of(), List.of());
+                new RoutePolicies(ModelConfig.DEFAULT, null, null, null, List.of(), List.of());
     }
 
     /**
@@ -105,7 +104,6 @@ public final class RoutePolicyTable implements AutoCloseable {
                 : new Admission(limits, resources.meters());
         for (Route route : routes.routes()) {
             ModelConfig config = route.config();
-            boolean ramped = config.ramp() != null;
             ResponseCache cache = cache(route, previous);
             List<RouteService> services = services(route, cache, transcoder);
             route.serve(services);
@@ -114,20 +112,17 @@ public final class RoutePolicyTable implements AutoCloseable {
                     new RoutePolicies(
                             config,
                             limits(route, previous),
-                            ramped,
                             targets(route, previous),
                             cache,
                             services,
                             route.upstreams()));
-            plan(route);
+            plan(route, cache);
         }
     }
 
-    /** The policies of the route in the previous configuration. */
-    private static RoutePolicies before(Route route, @Nullable RoutePolicyTable previous) {
-        return previous == null
-                ? RoutePolicies.NOTHING
-                : previous.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
+    /** The policies of a route in the table of another configuration. */
+    private static RoutePolicies in(@Nullable RoutePolicyTable table, String route) {
+        return table == null ? RoutePolicies.NOTHING : table.byRoute.getOrDefault(route, RoutePolicies.NOTHING);
     }
 
     private @Nullable RateLimits limits(Route route, @Nullable RoutePolicyTable previous) {
@@ -135,7 +130,7 @@ public final class RoutePolicyTable implements AutoCloseable {
         if (rates.isEmpty()) {
             return null;
         }
-        RoutePolicies old = before(route, previous);
+        RoutePolicies old = in(previous, route.key());
         return old.limits != null && old.config.rates().equals(rates)
                 ? old.limits
                 : new RateLimits(route.key(), rates, resources.counters(), resources.nanoTime(), resources.meters());
@@ -178,7 +173,7 @@ public final class RoutePolicyTable implements AutoCloseable {
         if (config.cache() == null || !config.deterministic()) {
             return null;
         }
-        RoutePolicies old = before(route, previous);
+        RoutePolicies old = in(previous, route.key());
         boolean same = old.config.equals(config) && old.upstreams.equals(route.upstreams());
         return old.cache != null && same ? old.cache : resources.caches().open(route.key(), config.cache());
     }
@@ -187,8 +182,8 @@ public final class RoutePolicyTable implements AutoCloseable {
     private TargetMeters targets(Route route, @Nullable RoutePolicyTable previous) {
         ModelConfig config = route.config();
         boolean timed = config.ramp() != null;
-        RoutePolicies old = before(route, previous);
-        boolean same = old.config.allTargets().equals(config.allTargets()) && old.ramped == timed;
+        RoutePolicies old = in(previous, route.key());
+        boolean same = old.config.allTargets().equals(config.allTargets()) && (old.config.ramp() != null) == timed;
         if (old.targets != null && same) {
             return old.targets;
         }
@@ -199,15 +194,13 @@ public final class RoutePolicyTable implements AutoCloseable {
         return new TargetMeters(resources.meters(), resources.nanoTime(), route.key(), labels, timed);
     }
 
-    private void plan(Route route) {
+    private void plan(Route route, @Nullable ResponseCache cache) {
         ModelConfig.RampConfig ramp = route.config().ramp();
         if (ramp == null) {
             return;
         }
         for (ModelConfig.TargetConfig target : route.config().allTargets()) {
             if (target.label().equals(ramp.target())) {
-                ResponseCache cache =
-                        Objects.requireNonNull(byRoute.get(route.key())).cache();
                 TargetWeights weights = route.split()::override;
                 plans.put(new RampPlan(route.key(), target, ramp), cache == null ? weights : purging(cache, weights));
             }
@@ -224,7 +217,7 @@ public final class RoutePolicyTable implements AutoCloseable {
 
     /** The policies of the default upstream's route, and of routes to upstreams that discover their models. */
     private RoutePolicies unconfigured(Route route) {
-        return new RoutePolicies(route.config(), null, false, targets(route, null), null, List.of(), route.upstreams());
+        return new RoutePolicies(route.config(), null, targets(route, null), null, List.of(), route.upstreams());
     }
 
     /** Activates the ramps of this table. Called just before its routes become active. */
@@ -262,8 +255,7 @@ public final class RoutePolicyTable implements AutoCloseable {
     public void closeBut(@Nullable RoutePolicyTable next) {
         byRoute.forEach((route, each) -> {
             // A table takes over what the previous one had for the same route.
-            RoutePolicies kept =
-                    next == null ? RoutePolicies.NOTHING : next.byRoute.getOrDefault(route, RoutePolicies.NOTHING);
+            RoutePolicies kept = in(next, route);
             if (each.limits != null && kept.limits != each.limits) {
                 each.limits.close();
             }

@@ -20,6 +20,7 @@ from urllib.request import urlopen
 
 from oip_conformance.client import Grpc, pb
 from oip_conformance.models import FLEETS
+from oip_conformance.ports import free_port
 
 HERE = Path(__file__).parent
 RELEASES = {"triton": "Triton 2.51.0 (24.10)", "mlserver": "MLServer 1.7.1", "kserve": "KServe 0.21.0",
@@ -33,12 +34,6 @@ START_SECONDS = 900
 
 class ResultsError(Exception):
     """A server that does not start, or a run without a report."""
-
-
-def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
 
 
 class Supervised:

@@ -30,13 +30,11 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.path.insert(1, str(Path(__file__).resolve().parents[2] / "conformance"))
+from oip_conformance.ports import free_port  # noqa: E402
+
 CONNECTIONS = 8
 PROXY_CORE, LOAD_CORE = "0", "1"
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 def tree(pid):

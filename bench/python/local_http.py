@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -21,6 +20,9 @@ import numpy as np
 from mlserver.grpc.dataplane_pb2 import ModelInferResponse
 
 from batching import grpc_body
+
+sys.path.insert(1, str(Path(__file__).resolve().parents[2] / "conformance"))
+from oip_conformance.ports import free_port  # noqa: E402
 
 CASES = {"digits": ("image", [1, 64]), "ppocr_cls": ("x", [1, 3, 48, 192])}
 CLIENTS = (1, 8, 32)
@@ -137,11 +139,6 @@ def compare(servers, args, folder):
             for clients in CLIENTS:
                 met &= measure(request, both, clients, args, folder)
     return met
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 def started(stack, server, command, environment, folder):

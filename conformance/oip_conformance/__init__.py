@@ -11,5 +11,6 @@ report    the outcomes as text, JSON, JUnit XML and badge  page      the outcome
 witness   scripted upstream servers                        double    a server made from metadata
 cli       the command oip-conformance                      listing   the cases as a document
 against   a server alone and behind Isthmus                usage     arguments that the commands share
+ports     free ports of this machine
 """
 __version__ = "0.2.0"

@@ -25,6 +25,7 @@ from .cases import Endpoint
 from .cases_models import inputs_of
 from .client import LENGTH, Answer, NotApplicable, grpc_result, json_body
 from .models import Models
+from .ports import free_port
 from .running import answers
 from .tensors import Tensor, from_json, parse
 from .tls import Tls, problem
@@ -293,8 +294,7 @@ def sides(given):
     if not via and not shutil.which(given.isthmus):
         raise UsageError(f"'{given.isthmus}' is no command: name the gateway's with --isthmus, or a running one with --through URL")
     used = {name: tls for name, secured in (("rest", rest_tls), ("grpc", grpc_tls)) if secured}
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     at = via or f"127.0.0.1:{port}"
     start = None if via else lambda: gateway(
         given.isthmus, at, configuration(port, grpc if protocol == "grpc" else rest, protocol, used.get(protocol)))

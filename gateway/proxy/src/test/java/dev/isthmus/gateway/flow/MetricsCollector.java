@@ -3,9 +3,13 @@ package dev.isthmus.gateway.flow;
 import com.sun.net.httpserver.Headers;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
+import dev.isthmus.gateway.settings.TestAuthority;
 import io.opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest;
 import io.opentelemetry.proto.common.v1.KeyValue;
 import io.opentelemetry.proto.metrics.v1.Metric;
+import io.opentelemetry.proto.resource.v1.Resource;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -19,13 +23,28 @@ import java.util.zip.GZIPInputStream;
 
 /** An OpenTelemetry collector: receives metrics over OTLP/HTTP. */
 final class MetricsCollector implements AutoCloseable {
+    private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+
     private final HttpServer server;
+    private final String origin;
     final List<ExportMetricsServiceRequest> received = new CopyOnWriteArrayList<>();
     final List<Headers> headers = new CopyOnWriteArrayList<>();
     volatile int status = 200;
 
     MetricsCollector() throws IOException {
-        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        this(HttpServer.create(ANY_PORT, 0), "http://127.0.0.1:");
+    }
+
+    /** Over TLS, with this certificate of localhost. */
+    static MetricsCollector over(TestAuthority.Issued issued) throws Exception {
+        HttpsServer server = HttpsServer.create(ANY_PORT, 0);
+        server.setHttpsConfigurator(new HttpsConfigurator(issued.server()));
+        return new MetricsCollector(server, "https://localhost:");
+    }
+
+    private MetricsCollector(HttpServer server, String origin) {
+        this.server = server;
+        this.origin = origin;
         server.createContext("/v1/metrics", this::receive);
         server.start();
     }
@@ -43,7 +62,12 @@ final class MetricsCollector implements AutoCloseable {
     }
 
     String endpoint() {
-        return "http://127.0.0.1:" + server.getAddress().getPort() + "/v1/metrics";
+        return origin + server.getAddress().getPort() + "/v1/metrics";
+    }
+
+    /** The identity of the process that sent a request. */
+    static String instance(Resource resource) {
+        return attributes(resource.getAttributesList()).getOrDefault("service.instance.id", "");
     }
 
     /** The metrics of the last request by name. */

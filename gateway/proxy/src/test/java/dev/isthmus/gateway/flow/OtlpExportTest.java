@@ -7,16 +7,20 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.settings.ConfigException;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.TestAuthority;
+import io.opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest;
 import io.opentelemetry.proto.metrics.v1.AggregationTemporality;
 import io.opentelemetry.proto.metrics.v1.HistogramDataPoint;
 import io.opentelemetry.proto.metrics.v1.Metric;
 import io.opentelemetry.proto.metrics.v1.NumberDataPoint;
+import io.opentelemetry.proto.resource.v1.Resource;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Map;
@@ -146,6 +150,49 @@ class OtlpExportTest {
                 .containsEntry("service.name", "isthmus")
                 .containsEntry("team", "vision")
                 .containsKeys("service.version", "service.instance.id");
+    }
+
+    /** Also after a reload that changes the section. */
+    @Test
+    void metricsAndTraces_areOfOneInstance() throws Exception {
+        try (FakeCollector spans = new FakeCollector();
+                ProxyServer gateway = ProxyServer.start(config(collector.endpoint()))) {
+            await().atMost(PATIENCE).until(() -> exports(gateway, "ok") > 0);
+            String tracing = "tracing: {endpoint: '%s', sample: 100%%}\n".formatted(spans.endpoint());
+            String changed = (CONFIG + OTLP).formatted(collector.endpoint()).replace("team: vision", "team: speech");
+            gateway.reload(ConfigLoader.parse("f.yaml", changed + tracing, folder));
+            call(gateway);
+            spans.spans(1);
+            await().atMost(PATIENCE)
+                    .until(() -> MetricsCollector.attributes(
+                                    resource(collector.received.getLast()).getAttributesList())
+                            .containsValue("speech"));
+            String instance = MetricsCollector.instance(resource(collector.received.getFirst()));
+            assertThat(instance).isNotEmpty();
+            assertThat(MetricsCollector.instance(resource(collector.received.getLast())))
+                    .isEqualTo(instance);
+            assertThat(MetricsCollector.instance(spans.received.getFirst().getResource()))
+                    .isEqualTo(instance);
+        }
+    }
+
+    private static Resource resource(ExportMetricsServiceRequest request) {
+        return request.getResourceMetrics(0).getResource();
+    }
+
+    @Test
+    void collectorOverTls_isVerified_andIssuersAreReadAgain() throws Exception {
+        TestAuthority authority = new TestAuthority(folder, "ca");
+        Path trusted = folder.resolve("trusted.pem");
+        Files.copy(new TestAuthority(folder, "other").ca(), trusted);
+        try (MetricsCollector secure = MetricsCollector.over(authority.issue("collector", "localhost"));
+                ProxyServer gateway = ProxyServer.start(ConfigLoader.parse(
+                        "f.yaml", CONFIG + OTLP.formatted(secure.endpoint()) + "    ca: trusted.pem\n", folder))) {
+            await().atMost(PATIENCE).until(() -> exports(gateway, "failed") > 0);
+            assertThat(exports(gateway, "ok")).isZero();
+            Files.copy(authority.ca(), trusted, StandardCopyOption.REPLACE_EXISTING);
+            await().atMost(PATIENCE).until(() -> exports(gateway, "ok") > 0);
+        }
     }
 
     @Test

@@ -42,7 +42,7 @@ public record MetricsConfig(
             Map<String, Path> headerFiles,
 
             @Doc("PEM file with the certificates of the issuers that are trusted. Default: those that the Java runtime "
-                    + "trusts.")
+                    + "trusts. Read again when it changes.")
             @Nullable
             Path ca)
             implements CollectorSection {

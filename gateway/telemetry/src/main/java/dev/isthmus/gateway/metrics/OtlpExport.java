@@ -3,12 +3,15 @@ package dev.isthmus.gateway.metrics;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedOutputStream;
 import dev.isthmus.gateway.logfile.BackgroundWriter;
+import dev.isthmus.gateway.logfile.Collector;
 import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.LimitedExchange;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.MetricsConfig.OtlpConfig;
 import dev.isthmus.gateway.settings.TlsFiles;
+import dev.isthmus.gateway.settings.WatchedFiles;
+import dev.isthmus.gateway.settings.WatchedFiles.FileChange;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.prometheus.metrics.model.snapshots.ClassicHistogramBuckets;
@@ -28,14 +31,10 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
@@ -58,7 +57,8 @@ final class OtlpExport implements Reloadable.Replaced {
     private final OtlpEncoder encoder;
     private final Counter sent;
     private final Counter failed;
-    /** Made by the first request. Used by the thread only. */
+    private final @Nullable WatchedFiles ca;
+    /** Made by the first request, and again when the authority's certificate has changed. Used by the thread only. */
     private @Nullable HttpClient client;
 
     private final BackgroundWriter writer = new BackgroundWriter("isthmus-otlp-metrics", this::run);
@@ -70,10 +70,12 @@ final class OtlpExport implements Reloadable.Replaced {
      */
     OtlpExport(OtlpConfig config, Supplier<MetricSnapshots> metrics, MeterRegistry registry, String version) {
         this.config = config;
+        this.ca = config.ca() == null ? null : new WatchedFiles(List.of(config.ca()), false);
         this.metrics = metrics;
         this.sent = counter(registry, "ok");
         this.failed = counter(registry, "failed");
-        this.encoder = new OtlpEncoder(resource(config, version), version, nanos());
+        this.encoder = new OtlpEncoder(
+                Collector.resource(config.serviceName(), version, config.resource()), version, nanos());
         writer.start();
     }
 
@@ -84,22 +86,24 @@ final class OtlpExport implements Reloadable.Replaced {
                 .register(registry);
     }
 
-    private static Map<String, String> resource(OtlpConfig config, String version) {
-        Map<String, String> resource = new LinkedHashMap<>();
-        resource.put("service.name", config.serviceName());
-        resource.put("service.version", version);
-        resource.put("service.instance.id", UUID.randomUUID().toString());
-        resource.putAll(config.resource());
-        return resource;
-    }
-
     private HttpClient client() {
-        if (client == null) {
-            Path ca = config.ca();
-            client = LimitedExchange.client(ca == null ? null : TlsFiles.trusting(ca), config.timeout())
+        if (client == null || (ca != null && ca.check() == FileChange.CHANGED)) {
+            disconnect();
+            if (ca != null) {
+                ca.loading();
+            }
+            client = LimitedExchange.client(
+                            config.ca() == null ? null : TlsFiles.trusting(config.ca()), config.timeout())
                     .build();
         }
         return client;
+    }
+
+    private void disconnect() {
+        if (client != null) {
+            client.shutdownNow();
+            client = null;
+        }
     }
 
     private static long nanos() {
@@ -112,9 +116,7 @@ final class OtlpExport implements Reloadable.Replaced {
                     .timeout(config.timeout())
                     .header("content-type", "application/x-protobuf")
                     .header("content-encoding", "gzip");
-            for (Map.Entry<String, Path> each : config.headerFiles().entrySet()) {
-                request.header(each.getKey(), Files.readString(each.getValue()).strip());
-            }
+            Collector.headers(config.headerFiles()).forEach(request::header);
             HttpRequest post =
                     request.POST(HttpRequest.BodyPublishers.ofByteArray(body())).build();
             int status = LimitedExchange.send(client(), post, BodyHandlers.discarding(), MAX_RESPONSE, config.timeout())
@@ -151,9 +153,7 @@ final class OtlpExport implements Reloadable.Replaced {
 
     private void run() {
         writer.repeat(config.interval().toNanos(), this::send);
-        if (client != null) {
-            client.shutdownNow();
-        }
+        disconnect();
     }
 
     @Override

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.tracing;
 
+import dev.isthmus.gateway.logfile.Collector;
 import dev.isthmus.gateway.net.FailureReason;
-import dev.isthmus.gateway.settings.SecretFile;
 import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.settings.WatchedFiles;
 import dev.isthmus.gateway.settings.WatchedFiles.FileChange;
@@ -13,12 +13,9 @@ import io.opentelemetry.sdk.common.CompletableResultCode;
 import io.opentelemetry.sdk.common.export.RetryPolicy;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
@@ -33,7 +30,6 @@ final class OtlpSender implements SpanExport.SpanSender {
     /** Held, so that its level is not collected. What it says is said once a minute by {@link SpanExport}. */
     private static final Logger LIBRARY = Logger.getLogger("io.opentelemetry");
 
-    private static final int MAX_HEADER_BYTES = 8192;
     private static final long GRACE_MILLIS = 1000;
 
     private final TracingConfig config;
@@ -85,20 +81,10 @@ final class OtlpSender implements SpanExport.SpanSender {
     }
 
     private Map<String, String> headers() {
-        Map<String, String> headers = new HashMap<>();
-        config.headerFiles().forEach((name, file) -> headers.put(name, secret(file)));
-        return headers;
-    }
-
-    private static String secret(Path file) {
-        try (InputStream in = Files.newInputStream(file)) {
-            String exposure = SecretFile.exposure(file);
-            if (exposure != null) {
-                throw new IllegalStateException(file + " " + exposure);
-            }
-            return new String(in.readNBytes(MAX_HEADER_BYTES), StandardCharsets.ISO_8859_1).strip();
+        try {
+            return Collector.headers(config.headerFiles());
         } catch (IOException e) {
-            throw new UncheckedIOException(file + " cannot be read", e);
+            throw new UncheckedIOException(FailureReason.of(e), e);
         }
     }
 

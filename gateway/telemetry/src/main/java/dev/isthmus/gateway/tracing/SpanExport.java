@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.tracing;
 
 import dev.isthmus.gateway.logfile.BackgroundWriter;
+import dev.isthmus.gateway.logfile.Collector;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.TracingConfig;
 import io.micrometer.core.instrument.Counter;
@@ -11,7 +12,6 @@ import io.opentelemetry.sdk.resources.Resource;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -29,8 +29,6 @@ final class SpanExport implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(SpanExport.class);
     private static final int MAX_BATCH = 512;
     private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
-    /** The identity of this process among the gateways of one name. */
-    private static final String INSTANCE = UUID.randomUUID().toString();
 
     private final Resource resource;
     private final String endpoint;
@@ -81,10 +79,7 @@ final class SpanExport implements AutoCloseable {
 
     private static Resource resource(TracingConfig config, String version) {
         AttributesBuilder own = Attributes.builder();
-        own.put("service.name", config.serviceName());
-        own.put("service.version", version);
-        own.put("service.instance.id", INSTANCE);
-        config.resource().forEach(own::put);
+        Collector.resource(config.serviceName(), version, config.resource()).forEach(own::put);
         return Resource.getDefault().merge(Resource.create(own.build()));
     }
 

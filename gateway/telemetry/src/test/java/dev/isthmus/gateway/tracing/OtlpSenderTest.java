@@ -12,6 +12,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.time.Duration;
@@ -79,13 +80,17 @@ class OtlpSenderTest {
     }
 
     private OtlpSender sender(Duration timeout, @Nullable Path ca) {
+        return sender(timeout, ca, Map.of());
+    }
+
+    private OtlpSender sender(Duration timeout, @Nullable Path ca, Map<String, Path> headers) {
         return new OtlpSender(new TracingConfig(
                 "http://127.0.0.1:" + collector.getAddress().getPort() + "/v1/traces",
                 1,
                 ParentDecision.IGNORED,
                 "isthmus",
                 Map.of(),
-                Map.of(),
+                headers,
                 ca,
                 timeout,
                 10));
@@ -122,6 +127,18 @@ class OtlpSenderTest {
         X509TrustManager trusted = (X509TrustManager) factory.getTrustManagers()[0];
         String encoded = Base64.getMimeEncoder().encodeToString(trusted.getAcceptedIssuers()[0].getEncoded());
         return "-----BEGIN CERTIFICATE-----\n" + encoded + "\n-----END CERTIFICATE-----\n";
+    }
+
+    /** What cannot be sent says so in the log, where a secret must not be. */
+    @Test
+    void headerOfTwoLines_isRefused_andNotShown(@TempDir Path folder) throws Exception {
+        Path key = Files.writeString(folder.resolve("key"), "first-secret\nsecond-secret\n");
+        Files.setPosixFilePermissions(key, PosixFilePermissions.fromString("rw-------"));
+        try (OtlpSender sender = sender(Duration.ofMinutes(1), null, Map.of("x-api-key", key))) {
+            assertThat(sender.send(List.of())).isEqualTo(key + " has more than a line of text");
+            Files.writeString(key, "first-secret\n");
+            assertThat(sender.send(List.of())).isNull();
+        }
     }
 
     /** A Secret may be mounted late, and is removed for a moment when it is replaced by hand. */

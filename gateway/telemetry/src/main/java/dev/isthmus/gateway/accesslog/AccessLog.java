@@ -58,7 +58,7 @@ final class AccessLog implements Reloadable.Replaced {
     /** Of the thread. */
     private final TakenLines taken = new TakenLines();
 
-    /** Starts the thread; opens no file before there is a line. */
+    /** Opens no file before there is a line. */
     AccessLog(AccessLogConfig config, MeterRegistry meters) {
         this.config = config;
         shares = new ModelShares(config.sample(), config.models());
@@ -69,7 +69,6 @@ final class AccessLog implements Reloadable.Replaced {
                 .register(meters);
         full = dropped(meters, "full");
         failed = dropped(meters, "io_error");
-        writer.start();
     }
 
     private static Counter dropped(MeterRegistry meters, String reason) {
@@ -140,8 +139,8 @@ final class AccessLog implements Reloadable.Replaced {
     }
 
     @Override
-    public void close() {
-        writer.close();
+    public BackgroundWriter writer() {
+        return writer;
     }
 
     /** Lines that were taken from a loop, and then the array that the next loop goes on with. */

@@ -11,7 +11,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 public final class ReloadableAccessLog extends Reloadable<AccessLogConfig, AccessLog> implements Layer {
     /** Logs nothing until it is configured. */
     public ReloadableAccessLog(MeterRegistry meters) {
-        super(false, config -> new AccessLog(config, meters));
+        super(config -> new AccessLog(config, meters));
     }
 
     @Override

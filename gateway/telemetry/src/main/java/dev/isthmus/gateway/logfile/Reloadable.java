@@ -11,27 +11,23 @@ import org.jspecify.annotations.Nullable;
  * @param <C> its settings
  */
 public class Reloadable<C, T extends Reloadable.Replaced> implements AutoCloseable {
-    private final boolean overlaps;
-    private final Function<C, T> start;
+    private final Function<C, T> make;
     // Guarded by this.
     private @Nullable C settings;
     private volatile @Nullable T current;
 
-    public interface Replaced extends AutoCloseable {
-        /** Writes what is left, for at most five seconds; drops what comes later. Idempotent. */
-        @Override
-        void close();
+    public interface Replaced {
+        /** Its thread, which is started when the previous one has ended: both may have one file. */
+        BackgroundWriter writer();
     }
 
     /**
      * There is none yet.
      *
-     * @param overlaps whether the next one may start before the previous one has ended: not if they have one file
-     * @param start starts one
+     * @param make makes one, whose thread does not run yet
      */
-    public Reloadable(boolean overlaps, Function<C, T> start) {
-        this.overlaps = overlaps;
-        this.start = start;
+    public Reloadable(Function<C, T> make) {
+        this.make = make;
     }
 
     /** The one that is in use; null if none is configured. */
@@ -45,14 +41,15 @@ public class Reloadable<C, T extends Reloadable.Replaced> implements AutoCloseab
         if (Objects.equals(before == null ? null : settings, config)) {
             return;
         }
-        if (before != null && !overlaps) {
-            current = null;
-            before.close();
-        }
-        current = config == null ? null : start.apply(config);
+        T next = config == null ? null : make.apply(config);
+        // It keeps what comes while the previous one ends.
+        current = next;
         settings = config;
-        if (before != null && overlaps) {
-            before.close();
+        if (before != null) {
+            before.writer().close();
+        }
+        if (next != null) {
+            next.writer().start();
         }
     }
 

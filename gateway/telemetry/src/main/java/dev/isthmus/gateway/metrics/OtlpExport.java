@@ -63,11 +63,7 @@ final class OtlpExport implements Reloadable.Replaced {
 
     private final BackgroundWriter writer = new BackgroundWriter("isthmus-otlp-metrics", this::run);
 
-    /**
-     * Starts it.
-     *
-     * @param version of this build
-     */
+    /** @param version of this build */
     OtlpExport(OtlpConfig config, Supplier<MetricSnapshots> metrics, MeterRegistry registry, String version) {
         this.config = config;
         this.ca = config.ca() == null ? null : new WatchedFiles(List.of(config.ca()), false);
@@ -76,7 +72,6 @@ final class OtlpExport implements Reloadable.Replaced {
         this.failed = counter(registry, "failed");
         this.encoder = new OtlpEncoder(
                 Collector.resource(config.serviceName(), version, config.resource()), version, nanos());
-        writer.start();
     }
 
     private static Counter counter(MeterRegistry registry, String result) {
@@ -157,8 +152,8 @@ final class OtlpExport implements Reloadable.Replaced {
     }
 
     @Override
-    public void close() {
-        writer.close();
+    public BackgroundWriter writer() {
+        return writer;
     }
 
     /**

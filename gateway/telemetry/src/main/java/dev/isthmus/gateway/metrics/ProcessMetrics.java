@@ -82,7 +82,7 @@ public final class ProcessMetrics implements AutoCloseable {
     /** What sends all metrics to a collector, as the current configuration says; nothing until it is configured. */
     public Reloadable<OtlpConfig, ?> exports() {
         return new Reloadable<>(
-                false, config -> new OtlpExport(config, registry.getPrometheusRegistry()::scrape, registry, version));
+                config -> new OtlpExport(config, registry.getPrometheusRegistry()::scrape, registry, version));
     }
 
     /** Exemplars on buckets only: Prometheus 2.42, which is Debian's, refuses all metrics if a count has one. */

@@ -44,7 +44,7 @@ final class PayloadLog implements Reloadable.Replaced {
     private volatile boolean ended;
 
     /**
-     * Starts the thread; opens neither file nor connection before there is an event.
+     * Opens neither file nor connection before there is an event.
      *
      * @param random from 0 to less than 1; thread-safe
      */
@@ -57,7 +57,6 @@ final class PayloadLog implements Reloadable.Replaced {
         encoder = new PayloadEncoder(config, meters);
         EventSink sink = config.url() == null ? new FileSink(config, this) : new HttpSink(config, config.url(), this);
         writer = new BackgroundWriter("isthmus-payload-log", () -> run(sink));
-        writer.start();
     }
 
     /** A random number, against which the shares of models are compared; one for each call. */
@@ -183,7 +182,7 @@ final class PayloadLog implements Reloadable.Replaced {
     }
 
     @Override
-    public void close() {
-        writer.close();
+    public BackgroundWriter writer() {
+        return writer;
     }
 }

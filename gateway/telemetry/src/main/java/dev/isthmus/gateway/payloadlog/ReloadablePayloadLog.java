@@ -22,7 +22,7 @@ public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, Pay
 
     /** Logs nothing until it is configured. */
     public ReloadablePayloadLog(MeterRegistry meters) {
-        super(false, new PayloadLogs(meters)::start);
+        super(new PayloadLogs(meters)::next);
     }
 
     /** The logs of the configurations, one after the other: they have the same meters, from the first one on. */
@@ -34,7 +34,7 @@ public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, Pay
             this.registry = registry;
         }
 
-        PayloadLog start(PayloadLogConfig config) {
+        PayloadLog next(PayloadLogConfig config) {
             PayloadMeters shared = meters == null ? new PayloadMeters(registry) : meters;
             meters = shared;
             return new PayloadLog(

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HexIds;
 import dev.isthmus.gateway.call.TraceContext;
 import dev.isthmus.gateway.call.TraceSpan;
+import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.TracingConfig;
@@ -34,7 +35,6 @@ final class CallTracer implements Reloadable.Replaced {
     /** @param forwarded the request headers that are forwarded to servers */
     record TracerSettings(TracingConfig config, HeaderAllowList forwarded) {}
 
-    /** Starts the thread that sends spans. */
     CallTracer(TracerSettings settings, String version, MeterRegistry meters) {
         config = settings.config();
         export = new SpanExport(config, version, meters, OtlpSender::new);
@@ -79,8 +79,8 @@ final class CallTracer implements Reloadable.Replaced {
     }
 
     @Override
-    public void close() {
-        export.close();
+    public BackgroundWriter writer() {
+        return export.writer();
     }
 
     /**

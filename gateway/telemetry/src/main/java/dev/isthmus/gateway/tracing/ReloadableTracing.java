@@ -19,7 +19,7 @@ public final class ReloadableTracing extends Reloadable<CallTracer.TracerSetting
      */
     public ReloadableTracing(MeterRegistry meters, String version) {
         // Not a lambda: to link one loads the classes of its signature, with nothing configured.
-        super(true, new Function<>() {
+        super(new Function<>() {
             @Override
             public CallTracer apply(CallTracer.TracerSettings settings) {
                 return new CallTracer(settings, version, meters);

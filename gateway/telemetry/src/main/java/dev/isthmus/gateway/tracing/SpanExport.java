@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * The spans that wait for the collector, and the thread that sends them, so that a slow collector delays no call. If
  * the queue is full, a span is dropped and counted. Thread-safe.
  */
-final class SpanExport implements AutoCloseable {
+final class SpanExport {
     private static final Logger LOG = LoggerFactory.getLogger(SpanExport.class);
     private static final int MAX_BATCH = 512;
     private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
@@ -51,7 +51,7 @@ final class SpanExport implements AutoCloseable {
     }
 
     /**
-     * Starts the thread; sends nothing before there is a span.
+     * Sends nothing before there is a span.
      *
      * @param sender created by the thread that sends, as that takes time
      */
@@ -66,7 +66,6 @@ final class SpanExport implements AutoCloseable {
         failed = dropped(meters, "collector");
         closed = dropped(meters, "closed");
         writer = new BackgroundWriter("isthmus-traces", () -> run(sender.apply(config)));
-        writer.start();
     }
 
     private static Counter dropped(MeterRegistry meters, String reason) {
@@ -136,9 +135,8 @@ final class SpanExport implements AutoCloseable {
         }
     }
 
-    /** Sends what is left, for at most five seconds. Later spans are dropped. Idempotent. */
-    @Override
-    public void close() {
-        writer.close();
+    /** Its thread. When that is closed it sends what is left; later spans are dropped. */
+    BackgroundWriter writer() {
+        return writer;
     }
 }

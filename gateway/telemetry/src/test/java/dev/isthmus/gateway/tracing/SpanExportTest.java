@@ -3,6 +3,7 @@ package dev.isthmus.gateway.tracing;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.TracingConfig;
@@ -56,8 +57,10 @@ class SpanExportTest {
         public void close() {}
     }
 
-    private SpanExport export(SlowSender sender) {
-        return new SpanExport(CONFIG, "1", meters, config -> sender);
+    private SpanExport export(SpanExport.SpanSender sender) {
+        SpanExport export = new SpanExport(CONFIG, "1", meters, config -> sender);
+        export.writer().start();
+        return export;
     }
 
     private static SpanData span(int number) {
@@ -78,7 +81,8 @@ class SpanExportTest {
     @Test
     void slowCollector_fillsTheQueue_andTheRestIsDroppedAndCounted() throws Exception {
         SlowSender sender = new SlowSender(null);
-        try (SpanExport export = export(sender)) {
+        SpanExport export = export(sender);
+        try (BackgroundWriter _ = export.writer()) {
             export.add(span(0));
             sender.begun.await();
             for (int i = 1; i <= 15; i++) {
@@ -96,7 +100,8 @@ class SpanExportTest {
     void spansThatTheCollectorRefuses_areCounted() {
         SlowSender sender = new SlowSender("status 400");
         sender.allowed.countDown();
-        try (SpanExport export = export(sender)) {
+        SpanExport export = export(sender);
+        try (BackgroundWriter _ = export.writer()) {
             export.add(span(0));
             export.add(span(1));
             await().until(() -> dropped("collector") == 2);
@@ -112,16 +117,16 @@ class SpanExportTest {
         for (int i = 0; i < 10; i++) {
             export.add(span(i));
         }
-        export.close();
+        export.writer().close();
         assertThat(sent).hasSize(10);
         export.add(span(10));
-        export.close();
+        export.writer().close();
         assertThat(dropped("closed")).isEqualTo(1);
     }
 
     @Test
     void faultOfTheSender_isAFailure() {
-        try (SpanExport export = new SpanExport(CONFIG, "1", meters, config -> new SpanExport.SpanSender() {
+        SpanExport export = export(new SpanExport.SpanSender() {
             @Override
             public @Nullable String send(List<SpanData> spans) {
                 throw new IllegalStateException("broken");
@@ -129,7 +134,8 @@ class SpanExportTest {
 
             @Override
             public void close() {}
-        })) {
+        });
+        try (BackgroundWriter _ = export.writer()) {
             export.add(span(0));
             await().until(() -> dropped("collector") == 1);
             export.add(span(1));

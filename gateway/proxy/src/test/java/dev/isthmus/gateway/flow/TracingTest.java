@@ -10,6 +10,7 @@ import static io.opentelemetry.proto.trace.v1.Span.SpanKind.SPAN_KIND_SERVER;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.grpc.GrpcWebForm;
 import dev.isthmus.gateway.settings.AccessLogConfig;
 import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.Endpoint;
@@ -231,6 +232,35 @@ class TracingTest {
                     .isEqualTo("00-" + TRACE + "-" + FakeCollector.id(attempt) + "-01");
             assertThat(restHeader(head, "tracestate")).isEqualTo("a=1");
             assertThat(restHeader(head, "baggage")).isEqualTo("k=v");
+        }
+    }
+
+    /** HTTP's status is 200 whatever gRPC's is, and the path is that of a method. */
+    @Test
+    void callOverGrpcWeb_isOneOfGrpc() throws Exception {
+        GatewayConfig config = config(
+                tracing(Map.of()),
+                Map.of("listeners", List.of(TestConfigs.with(Stage.MANAGED, Map.of("grpcWeb", true)))));
+        try (Stage stage = Stage.with(config)) {
+            GrpcWebClient client =
+                    new GrpcWebClient(stage.port(), GrpcWebClient.HttpVersion.HTTP_1_1, GrpcWebForm.BINARY);
+            assertThat(client.call("ModelInfer", Infer.request("m", "a", 1)).status())
+                    .isZero();
+            Span call = one(collector.spans(2), SPAN_KIND_SERVER);
+            assertThat(call.getName()).isEqualTo("inference.GRPCInferenceService/ModelInfer");
+            assertThat(attributes(call))
+                    .containsEntry("rpc.system.name", "grpc")
+                    .containsEntry("rpc.method", "inference.GRPCInferenceService/ModelInfer")
+                    .containsEntry("rpc.response.status_code", "OK")
+                    .doesNotContainKeys("http.route", "http.response.status_code");
+            failures.set(100);
+            assertThat(client.call("ModelInfer", Infer.request("m", "a", 1)).status())
+                    .isEqualTo(Status.Code.UNAVAILABLE.value());
+            await().until(() ->
+                    FakeCollector.all(collector.spans(), SPAN_KIND_SERVER).size() == 2);
+            Span failed = FakeCollector.all(collector.spans(), SPAN_KIND_SERVER).getLast();
+            assertThat(failed.getStatus().getCode()).isEqualTo(StatusCode.STATUS_CODE_ERROR);
+            assertThat(attributes(failed)).containsEntry("rpc.response.status_code", "UNAVAILABLE");
         }
     }
 

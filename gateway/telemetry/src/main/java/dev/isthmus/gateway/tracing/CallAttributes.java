@@ -39,7 +39,7 @@ final class CallAttributes {
     private CallAttributes() {}
 
     static String name(CallContext call) {
-        if (call.protocol() == ClientProtocol.GRPC) {
+        if (call.protocol() != ClientProtocol.REST) {
             return OperationNames.received(call.headers().uri());
         }
         String route = route(call);
@@ -54,9 +54,9 @@ final class CallAttributes {
         if (code == null) {
             return false;
         }
-        return call.protocol() == ClientProtocol.GRPC
-                ? GRPC_ERRORS.contains(ErrorCode.ofGrpcStatus(code.grpcStatus()))
-                : code.httpStatus() >= FIRST_SERVER_ERROR;
+        return call.protocol() == ClientProtocol.REST
+                ? code.httpStatus() >= FIRST_SERVER_ERROR
+                : GRPC_ERRORS.contains(ErrorCode.ofGrpcStatus(code.grpcStatus()));
     }
 
     /**
@@ -66,10 +66,10 @@ final class CallAttributes {
      */
     static Attributes of(CallContext call, String cached) {
         AttributesBuilder all = Attributes.builder();
-        if (call.protocol() == ClientProtocol.GRPC) {
-            rpc(all, call);
-        } else {
+        if (call.protocol() == ClientProtocol.REST) {
             http(all, call);
+        } else {
+            rpc(all, call);
         }
         if (isError(call)) {
             all.put("error.type", String.valueOf(call.code()));

@@ -152,6 +152,10 @@ public final class Exchange implements Reply {
             notify(layers.began, Layer::began);
         }
         request.openFrom(0);
+    }
+
+    /** Nothing is to be waited for any more. */
+    void opened() {
         if (stream == null) {
             notify(layers.opened, Layer::opened);
         }

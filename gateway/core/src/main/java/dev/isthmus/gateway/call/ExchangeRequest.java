@@ -59,6 +59,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         if (!exchange.finished) {
             dispatch(first > 0);
         }
+        exchange.opened();
     }
 
     /** @param waited whether the client may wait for it */

@@ -50,7 +50,10 @@ public interface Layer {
         return null;
     }
 
-    /** All layers have seen that it opens, or one has refused it, or it waits. Not called for messages of a stream. */
+    /**
+     * All layers have let it pass, or one has refused it at once. Not called for one that is refused or cancelled while it
+     * waits, and for messages of a stream.
+     */
     default void opened(Exchange exchange) {}
 
     /**

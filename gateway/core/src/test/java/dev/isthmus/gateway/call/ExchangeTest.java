@@ -383,6 +383,21 @@ class ExchangeTest {
     }
 
     @Test
+    void callIsOpened_whenALayerHasDecided() {
+        open(new Recorder("a"), new Waiting(false), new Recorder("b"));
+        assertThat(events).containsExactly("a began", "b began", "a open");
+        decide();
+        assertThat(events).containsSubsequence("b open", "handler", "a opened", "b opened");
+    }
+
+    @Test
+    void callThatIsRefusedWhileItWaits_isNotOpened() {
+        open(new Recorder("a"), new Waiting(false));
+        refuse();
+        assertThat(events).endsWith("a ended").doesNotContain("a opened");
+    }
+
+    @Test
     void layerThatThrowsAtTheEnd_harmsNoOther() {
         Layer broken = new Recorder("broken") {
             @Override

@@ -172,6 +172,24 @@ class ExternalAuthorizationTest {
                 .count();
     }
 
+    /** Its route is known only when it may pass. */
+    @Test
+    void callThatHasWaited_isNotUnderWayAfterItsEnd() throws Exception {
+        try (Stage stage = stage("")) {
+            for (CheckResponse answer : List.of(ALLOWED, REFUSED)) {
+                behaviour = answering(answer);
+                infer(stage);
+                await().atMost(PATIENCE)
+                        .untilAsserted(() -> assertThat(stage.proxy()
+                                        .meters()
+                                        .get("isthmus.model.requests.under.way")
+                                        .gauges())
+                                .isNotEmpty()
+                                .allSatisfy(gauge -> assertThat(gauge.value()).isZero()));
+            }
+        }
+    }
+
     @Test
     void service_getsHeadModelOperationAndCaller() throws Exception {
         byte[] digest = MessageDigest.getInstance("SHA-256").digest(KEY.getBytes(StandardCharsets.UTF_8));

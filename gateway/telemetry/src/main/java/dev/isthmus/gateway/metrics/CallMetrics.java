@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.OperationKind;
+import dev.isthmus.gateway.call.Slot;
 import dev.isthmus.gateway.settings.MetricsConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ObjectivesConfig;
@@ -55,6 +56,9 @@ public final class CallMetrics implements Layer {
     /** What the objectives of a route are about. */
     private static final Set<OperationKind> INFERENCES = EnumSet.of(
             OperationKind.INFER, OperationKind.INFER_STREAM, OperationKind.GENERATE, OperationKind.GENERATE_STREAM);
+
+    /** Where a call is under way. */
+    private static final Slot<RouteMeters> COUNTED = new Slot<>();
 
     private final MeterRegistry registry;
     private final SeriesBudget budget;
@@ -141,8 +145,10 @@ public final class CallMetrics implements Layer {
     @Override
     public void opened(Exchange exchange) {
         CallContext call = exchange.context();
-        if (call.protocol() != null) {
-            route(call.route()).inFlight.increment();
+        if (call.protocol() != null && !exchange.isFinished()) {
+            RouteMeters route = route(call.route());
+            route.inFlight.increment();
+            exchange.put(COUNTED, route);
         }
     }
 
@@ -154,9 +160,11 @@ public final class CallMetrics implements Layer {
             return;
         }
         active(protocol).decrement();
-        RouteMeters route = route(call.route());
-        route.inFlight.decrement();
-        count(call, protocol, route);
+        RouteMeters counted = exchange.get(COUNTED);
+        if (counted != null) {
+            counted.inFlight.decrement();
+        }
+        count(call, protocol, route(call.route()));
     }
 
     /** A message is a request of its own. */
@@ -245,7 +253,7 @@ public final class CallMetrics implements Layer {
             this.budget = budget;
             this.route = route;
             this.gauge = budget.take(1)
-                    ? Gauge.builder("isthmus.model.requests.under.way", inFlight, calls -> Math.max(0, calls.sum()))
+                    ? Gauge.builder("isthmus.model.requests.under.way", inFlight, LongAdder::sum)
                             .description("Concurrent calls for the model")
                             .tag("model", route)
                             .register(registry)

@@ -100,11 +100,40 @@ class CallMetricsTest {
 
     @Test
     void callsInFlight_areCountedByModel() {
-        CallContext call = began("m");
-        metrics.opened(Exchange.of(call));
+        Exchange exchange = opened("m");
         assertThat(inFlight("m")).isEqualTo(1);
-        end(call);
+        end(exchange);
         assertThat(inFlight("m")).isZero();
+    }
+
+    private Exchange opened(String route) {
+        Exchange exchange = Exchange.of(began(route));
+        metrics.opened(exchange);
+        return exchange;
+    }
+
+    private void end(Exchange exchange) {
+        exchange.context().ended(2);
+        metrics.ended(exchange);
+    }
+
+    @Test
+    void callThatWasNotOpened_wasNotInFlight() {
+        end(began("m"));
+        assertThat(inFlight("m")).isZero();
+        opened("m");
+        assertThat(inFlight("m")).isEqualTo(1);
+    }
+
+    /** As a reload removes the model, and another one adds it again. */
+    @Test
+    void callsInFlight_areCounted_afterTheirRouteWasRemovedMeanwhile() {
+        Exchange late = opened("m");
+        metrics.retain(Set.of());
+        end(late);
+        assertThat(inFlight("m")).isZero();
+        opened("m");
+        assertThat(inFlight("m")).isEqualTo(1);
     }
 
     private double inFlight(String model) {

@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.InferBatchStatistics;
 import dev.isthmus.proto.InferResponseStatistics;
@@ -60,9 +61,10 @@ public final class MergedStatistics {
                 models.merge(model, sorted(model), MergedStatistics::sum);
                 if (models.size() > MetadataLimits.ENTRIES) {
                     throw new OipException(
-                            ErrorCode.RESOURCE_EXHAUSTED,
-                            "statistics are limited to " + MetadataLimits.ENTRIES
-                                    + " models: request those of one model by its name");
+                                    ErrorCode.RESOURCE_EXHAUSTED,
+                                    "statistics are limited to " + MetadataLimits.ENTRIES
+                                            + " models: request those of one model by its name")
+                            .because(FailureCause.RESPONSE_TOO_LARGE);
                 }
             }
         }

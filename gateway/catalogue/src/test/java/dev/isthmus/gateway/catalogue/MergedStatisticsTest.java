@@ -3,6 +3,7 @@ package dev.isthmus.gateway.catalogue;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.InferBatchStatistics;
 import dev.isthmus.proto.InferResponseStatistics;
@@ -150,7 +151,9 @@ class MergedStatisticsTest {
         }
 
         assertThatThrownBy(() -> MergedStatistics.of(List.of(many.build())))
-                .isInstanceOf(OipException.class)
+                .isInstanceOfSatisfying(
+                        OipException.class,
+                        failure -> assertThat(failure.failureCause()).isEqualTo(FailureCause.RESPONSE_TOO_LARGE))
                 .hasMessageContaining("100000");
     }
 

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.call.Principal;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
@@ -86,8 +87,8 @@ public final class AccessMetrics implements Layer {
                 durations.record(call.totalNanos(), TimeUnit.NANOSECONDS);
             }
             (code == null ? succeeded : failed).increment();
-            // A server's 429 is not the gateway's.
-            if (code == ErrorCode.RESOURCE_EXHAUSTED && call.upstream().isEmpty()) {
+            // A server's 429 has another cause.
+            if (call.cause() == FailureCause.RATE_LIMIT || call.cause() == FailureCause.CALLER_LIMIT) {
                 limited.increment();
             }
             if (!(call.operation() instanceof Operation.InferStream)) {

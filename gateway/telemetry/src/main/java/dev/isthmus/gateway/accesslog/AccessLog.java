@@ -119,7 +119,7 @@ final class AccessLog implements Reloadable.Replaced {
         try {
             output.write(taken.bytes, taken.length);
             written.increment(count);
-        } catch (IOException e) {
+        } catch (IOException | OutOfMemoryError e) {
             failed.increment(count);
             warn(e);
         }
@@ -128,7 +128,7 @@ final class AccessLog implements Reloadable.Replaced {
         }
     }
 
-    private void warn(IOException failure) {
+    private void warn(Throwable failure) {
         RepeatingLogEvent.warn(LOG)
                 .addKeyValue("file", config.file())
                 .log(

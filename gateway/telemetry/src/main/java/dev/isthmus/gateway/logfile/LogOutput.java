@@ -49,7 +49,8 @@ public final class LogOutput implements AutoCloseable {
             out.write(lines, 0, count);
             out.flush();
             length += count;
-        } catch (IOException e) {
+        } catch (IOException | OutOfMemoryError e) {
+            // The JDK writes by way of direct memory.
             close();
             throw e;
         }

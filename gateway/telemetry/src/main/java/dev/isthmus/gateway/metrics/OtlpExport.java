@@ -70,8 +70,8 @@ final class OtlpExport implements Reloadable.Replaced {
         this.metrics = metrics;
         this.sent = counter(registry, "ok");
         this.failed = counter(registry, "failed");
-        this.encoder = new OtlpEncoder(
-                Collector.resource(config.serviceName(), version, config.resource()), version, nanos());
+        this.encoder =
+                new OtlpEncoder(Collector.resource(config.serviceName(), version, config.resource()), version, nanos());
     }
 
     private static Counter counter(MeterRegistry registry, String result) {
@@ -121,7 +121,7 @@ final class OtlpExport implements Reloadable.Replaced {
             } else {
                 failed("status " + status);
             }
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | OutOfMemoryError e) {
             failed(FailureReason.of(e));
         } catch (InterruptedException closed) {
             Thread.currentThread().interrupt();

@@ -130,7 +130,7 @@ final class SpanExport {
     private static @Nullable String failure(SpanSender sender, List<SpanData> batch) {
         try {
             return sender.send(batch);
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | OutOfMemoryError fault) {
             return fault.toString();
         }
     }

@@ -17,6 +17,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -126,9 +127,13 @@ class SpanExportTest {
 
     @Test
     void faultOfTheSender_isAFailure() {
+        AtomicInteger requests = new AtomicInteger();
         SpanExport export = export(new SpanExport.SpanSender() {
             @Override
             public @Nullable String send(List<SpanData> spans) {
+                if (requests.getAndIncrement() == 0) {
+                    throw new OutOfMemoryError("Cannot reserve direct buffer memory");
+                }
                 throw new IllegalStateException("broken");
             }
 

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
+import dev.isthmus.gateway.admin.OneAtATime;
 import dev.isthmus.gateway.admin.RouteAccess;
 import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
 import dev.isthmus.gateway.cache.ResponseCaches;
@@ -56,7 +57,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -74,8 +74,7 @@ final class AdminPages {
     private final ConfigDigest digest = new ConfigDigest();
     private final String instance = UUID.randomUUID().toString();
     private final Instant started = Instant.now();
-    /** Of requests: each blocks one of the few threads of the admin address. */
-    private final Semaphore reloading = new Semaphore(1);
+    private final OneAtATime reloading = new OneAtATime("a reload is under way; repeat the request when it has ended");
 
     private @Nullable AdminServer server;
     private volatile @Nullable PeerPages peers;
@@ -285,15 +284,10 @@ final class AdminPages {
     }
 
     private AdminResponse reload(AdminRequest request) {
-        if (!reloading.tryAcquire()) {
-            throw new OipException(ErrorCode.ABORTED, "a reload is under way; repeat the request when it has ended");
-        }
-        try {
+        try (OneAtATime _ = reloading.begin()) {
             long before = gateway.current().number();
             ReloadResult result = gateway.reload();
             return reloaded(result).changed(ReloadReporter.audited(before, result));
-        } finally {
-            reloading.release();
         }
     }
 

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.admin.AdminQuery;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.admin.OneAtATime;
 import dev.isthmus.gateway.admin.RouteAccess;
 import dev.isthmus.gateway.audit.AuditLog.AuditedChange;
 import dev.isthmus.gateway.memory.BufferAllocators;
@@ -30,9 +31,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
@@ -54,6 +53,8 @@ public final class DebugPages {
     private final ServerErrors errors;
     private final ConnectionReport connections;
     private final FlightRecording recording = new FlightRecording();
+    private final OneAtATime histograms =
+            new OneAtATime("a histogram is being made; one at a time is possible");
 
     /** @param allocator of the buffers of all connections */
     public DebugPages(
@@ -78,9 +79,11 @@ public final class DebugPages {
         return AdminResponse.text(TEXT, DiagnosticCommands.threads());
     }
 
-    private synchronized AdminResponse heap(AdminRequest request) {
+    private AdminResponse heap(AdminRequest request) {
         int classes = AdminQuery.of(request, "classes").integer("classes", 1, MAX_CLASSES, DEFAULT_CLASSES);
-        return AdminResponse.text(TEXT, DiagnosticCommands.heap(classes));
+        try (OneAtATime _ = histograms.begin()) {
+            return AdminResponse.text(TEXT, DiagnosticCommands.heap(classes));
+        }
     }
 
     private AdminResponse buffers(AdminRequest request) {
@@ -209,7 +212,7 @@ public final class DebugPages {
             document.put("open", table.size());
             List<Map<String, Object>> shown = new ArrayList<>();
             page.byNumber().forEach((number, each) -> {
-                if (side.equals("all") || side.equals(label(each.side()))) {
+                if (side.equals("all") || side.equals(each.side().label())) {
                     shown.add(document(number, each));
                 }
             });
@@ -247,7 +250,7 @@ public final class DebugPages {
         private static Map<String, Object> document(long number, ConnectionDescription connection) {
             Map<String, Object> document = new LinkedHashMap<>();
             document.put("number", number);
-            document.put("side", label(connection.side()));
+            document.put("side", connection.side().label());
             document.put(connection.side() == ConnectionSide.CLIENT ? "listener" : "upstream", connection.owner());
             document.put("peer", connection.peer());
             document.put("local", connection.local());
@@ -267,10 +270,6 @@ public final class DebugPages {
         private static double seconds(Duration duration) {
             return Math.round(duration.toNanos() / NANOS_PER_SECOND * 1000) / 1000.0;
         }
-
-        private static String label(ConnectionSide side) {
-            return side.name().toLowerCase(Locale.ROOT);
-        }
     }
 
     /** Records events of the JVM (JDK Flight Recorder), one recording at a time. Thread-safe. */
@@ -286,7 +285,8 @@ public final class DebugPages {
         private static final long MAX_BYTES = 256L << 20;
         private static final long CHECK_MILLIS = 200;
 
-        private final Semaphore free = new Semaphore(1);
+        private final OneAtATime recordings =
+                new OneAtATime("a recording is being made; one at a time is possible");
 
         /**
          * Records for a time. Blocks.
@@ -297,10 +297,8 @@ public final class DebugPages {
          *     this JVM cannot record, UNAVAILABLE if the file cannot be written
          */
         Path record(int seconds, BooleanSupplier wanted) {
-            if (!free.tryAcquire()) {
-                throw new OipException(ErrorCode.ABORTED, "a recording is being made; one at a time is possible");
-            }
-            try (Recording recording = new Recording(settings())) {
+            try (OneAtATime _ = recordings.begin();
+                    Recording recording = new Recording(settings())) {
                 CONFIDENTIAL.forEach(recording::disable);
                 recording.setMaxSize(MAX_BYTES);
                 recording.start();
@@ -316,8 +314,6 @@ public final class DebugPages {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 throw new OipException(ErrorCode.CANCELLED, "the recording was interrupted", e);
-            } finally {
-                free.release();
             }
         }
 

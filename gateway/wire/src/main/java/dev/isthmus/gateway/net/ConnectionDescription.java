@@ -27,7 +27,7 @@ public record ConnectionDescription(
         int streams,
         long bytesWaiting) {
 
-    public enum ConnectionSide {
+    public enum ConnectionSide implements Labelled {
         CLIENT,
         SERVER
     }

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /** How the requests of an {@link InferRun} ended. Thread-safe. */
 public final class InferReport {
-    private static final double NANOS = 1e9;
+    static final double NANOS = 1e9;
 
     // Guarded by this.
     private final long[] latencies;

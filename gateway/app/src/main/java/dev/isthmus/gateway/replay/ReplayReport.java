@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
 /** The outcome of a replay. Thread-safe. */
@@ -204,11 +203,7 @@ public final class ReplayReport {
     }
 
     private double perSecond() {
-        return nanos == 0 ? 0 : (answered + failed) * (double) TimeUnit.SECONDS.toNanos(1) / nanos;
-    }
-
-    private static double millis(long nanos) {
-        return nanos / (double) TimeUnit.MILLISECONDS.toNanos(1);
+        return nanos == 0 ? 0 : (answered + failed) * InferReport.NANOS / nanos;
     }
 
     /** The report for programs. */
@@ -220,13 +215,13 @@ public final class ReplayReport {
                 .put("failed_as_recorded", failedAgain)
                 .put("skipped", skipped)
                 .put("bad_lines", badLines)
-                .put("seconds", nanos / (double) TimeUnit.SECONDS.toNanos(1))
+                .put("seconds", nanos / InferReport.NANOS)
                 .put("requests_per_second", perSecond());
         document.putObject("latency_ms")
-                .put("p50", millis(percentile(0.5)))
-                .put("p90", millis(percentile(0.9)))
-                .put("p99", millis(percentile(0.99)))
-                .put("max", millis(slowestNanos));
+                .put("p50", percentile(0.5) / 1e6)
+                .put("p90", percentile(0.9) / 1e6)
+                .put("p99", percentile(0.99) / 1e6)
+                .put("max", slowestNanos / 1e6);
         if (settings.compare()) {
             document.put("equal", equal).put("different", different);
             ArrayNode all = document.putArray("outputs");
@@ -238,8 +233,9 @@ public final class ReplayReport {
     }
 
     private static ObjectNode difference(String name, OutputDifferences output) {
-        ObjectNode node = JsonNodeFactory.instance.objectNode();
-        return node.put("name", name)
+        return JsonNodeFactory.instance
+                .objectNode()
+                .put("name", name)
                 .put("compared", output.compared)
                 .put("different", output.different)
                 .put("worst", output.worst);

@@ -23,7 +23,6 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** One request through a listener of this gateway, and the document of what became of it. */
@@ -59,7 +58,7 @@ final class TryItCall {
         try (ReplayClient client = client(decoded)) {
             long from = System.nanoTime();
             infer(client, decoded);
-            answer.put("milliseconds", (System.nanoTime() - from) / (double) TimeUnit.MILLISECONDS.toNanos(1));
+            answer.put("milliseconds", (System.nanoTime() - from) / 1e6);
             answer.set("timeline", timeline(timeline));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

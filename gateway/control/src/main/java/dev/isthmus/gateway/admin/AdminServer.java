@@ -492,7 +492,6 @@ public final class AdminServer implements AutoCloseable {
 
         /** Sends a temporary file as a response, part by part as the client reads it, and deletes it. */
         record FileTransfer(ChannelHandlerContext ctx, AdminResponse response, Path file) {
-            private static final Logger LOG = LoggerFactory.getLogger(FileTransfer.class);
             private static final int PART = 64 << 10;
             private static final long PART_TIMEOUT_SECONDS = 30;
 

@@ -53,8 +53,7 @@ public final class DebugPages {
     private final ServerErrors errors;
     private final ConnectionReport connections;
     private final FlightRecording recording = new FlightRecording();
-    private final OneAtATime histograms =
-            new OneAtATime("a histogram is being made; one at a time is possible");
+    private final OneAtATime histograms = new OneAtATime("a histogram is being made; one at a time is possible");
 
     /** @param allocator of the buffers of all connections */
     public DebugPages(
@@ -198,7 +197,6 @@ public final class DebugPages {
         /** Connections among which the largest are looked for. */
         private static final int MAX_COMPARED = 10_000;
 
-        private static final double NANOS_PER_SECOND = 1e9;
         private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
         /** A page of connections, in the order in which they were opened. */
@@ -258,17 +256,13 @@ public final class DebugPages {
             if (connection.tls() != null) {
                 document.put("tls", connection.tls());
             }
-            document.put("age_seconds", seconds(connection.age()));
+            document.put("age_seconds", connection.age().toMillis() / 1e3);
             if (connection.idle() != null) {
-                document.put("idle_seconds", seconds(connection.idle()));
+                document.put("idle_seconds", connection.idle().toMillis() / 1e3);
             }
             document.put("streams", connection.streams());
             document.put("bytes_waiting", connection.bytesWaiting());
             return document;
-        }
-
-        private static double seconds(Duration duration) {
-            return Math.round(duration.toNanos() / NANOS_PER_SECOND * 1000) / 1000.0;
         }
     }
 
@@ -285,8 +279,7 @@ public final class DebugPages {
         private static final long MAX_BYTES = 256L << 20;
         private static final long CHECK_MILLIS = 200;
 
-        private final OneAtATime recordings =
-                new OneAtATime("a recording is being made; one at a time is possible");
+        private final OneAtATime recordings = new OneAtATime("a recording is being made; one at a time is possible");
 
         /**
          * Records for a time. Blocks.
@@ -319,10 +312,7 @@ public final class DebugPages {
 
         private static Map<String, String> settings() {
             try {
-                return Configuration.getConfiguration(SETTINGS).getSettings().entrySet().stream()
-                        .filter(each -> CONFIDENTIAL.stream()
-                                .noneMatch(event -> each.getKey().startsWith(event + "#")))
-                        .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
+                return Configuration.getConfiguration(SETTINGS).getSettings();
             } catch (IOException | ParseException | IllegalStateException e) {
                 throw new OipException(ErrorCode.UNIMPLEMENTED, "this JVM has no Flight Recorder", e);
             }

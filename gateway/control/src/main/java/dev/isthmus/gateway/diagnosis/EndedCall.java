@@ -12,7 +12,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -107,7 +106,7 @@ public record EndedCall(
     }
 
     private static @Nullable Double millis(long nanos) {
-        return nanos < 0 ? null : (Double) (nanos / (double) TimeUnit.MILLISECONDS.toNanos(1));
+        return nanos < 0 ? null : (Double) (nanos / 1e6);
     }
 
     public Map<String, @Nullable Object> document() {

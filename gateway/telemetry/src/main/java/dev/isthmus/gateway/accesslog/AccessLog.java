@@ -20,6 +20,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoop;
 import java.io.IOException;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -203,7 +204,7 @@ final class AccessLog implements Reloadable.Replaced {
         private static final Member DURATION_MS = new Member("duration_ms");
 
         private final LineWriter out;
-        private final List<Header> headers;
+        private final Map<String, Member> headers = new LinkedHashMap<>();
         private final RepeatedText principal = new RepeatedText("principal");
         private final RepeatedText protocol = new RepeatedText("protocol");
         private final RepeatedText method = new RepeatedText("method");
@@ -225,7 +226,7 @@ final class AccessLog implements Reloadable.Replaced {
         /** @param headers names of the request headers to log */
         AccessLogLine(LineWriter out, List<String> headers) {
             this.out = out;
-            this.headers = headers.stream().map(Header::new).toList();
+            headers.forEach(each -> this.headers.put(each, new Member(each)));
         }
 
         /** @param endMillis when the call ended, in milliseconds since 1970 */
@@ -241,8 +242,8 @@ final class AccessLog implements Reloadable.Replaced {
 
         private void client(CallContext call) {
             HeaderFields fields = call.headers();
-            out.plain(REQUEST_ID, call.requestId());
-            out.plain(TRACE_ID, call.traceId());
+            out.text(REQUEST_ID, call.requestId());
+            out.text(TRACE_ID, call.traceId());
             out.text(PEER, call.peerText());
             ClientConnection connection = call.connection();
             if (connection != null) {
@@ -259,9 +260,7 @@ final class AccessLog implements Reloadable.Replaced {
             out.text(path, query < 0 ? uri : uri.substring(0, query));
             if (!headers.isEmpty()) {
                 out.beginObject(HEADERS);
-                for (Header each : headers) {
-                    out.text(each.member(), fields.value(each.name()));
-                }
+                headers.forEach((name, member) -> out.text(member, fields.value(name)));
                 out.endObject();
             }
         }
@@ -310,12 +309,6 @@ final class AccessLog implements Reloadable.Replaced {
             out.milliseconds(UPSTREAM_MS, call.upstreamNanos());
             out.milliseconds(RESPONSE_MS, call.responseWriteNanos());
             out.milliseconds(DURATION_MS, call.totalNanos());
-        }
-
-        private record Header(String name, Member member) {
-            Header(String name) {
-                this(name, new Member(name));
-            }
         }
     }
 }

@@ -96,19 +96,6 @@ final class LineWriter {
         }
     }
 
-    /** Writes a text of printable ASCII without quotation marks and backslashes, unchecked. */
-    @SuppressWarnings("deprecation") // copies the low bytes of characters, which are all there is to ASCII
-    void plain(Member member, @Nullable String value) {
-        if (value != null && !value.isEmpty()) {
-            int characters = value.length();
-            name(member, characters + 2);
-            put('"');
-            value.getBytes(0, characters, bytes, length);
-            length += characters;
-            put('"');
-        }
-    }
-
     void text(RepeatedText repeated, @Nullable String value) {
         if (value == null || value.isEmpty()) {
             return;

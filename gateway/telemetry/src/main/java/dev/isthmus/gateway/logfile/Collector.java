@@ -7,7 +7,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
 
@@ -21,10 +20,8 @@ public final class Collector {
 
     /** The attributes of the process: its name, the version of this build, its identity, and further ones. */
     public static Map<String, String> resource(String serviceName, String version, Map<String, String> further) {
-        Map<String, String> resource = new LinkedHashMap<>();
-        resource.put("service.name", serviceName);
-        resource.put("service.version", version);
-        resource.put("service.instance.id", INSTANCE);
+        Map<String, String> resource = new HashMap<>(
+                Map.of("service.name", serviceName, "service.version", version, "service.instance.id", INSTANCE));
         resource.putAll(further);
         return resource;
     }
@@ -37,22 +34,19 @@ public final class Collector {
     public static Map<String, String> headers(Map<String, Path> files) throws IOException {
         Map<String, String> headers = new HashMap<>();
         for (Map.Entry<String, Path> each : files.entrySet()) {
-            headers.put(each.getKey(), secret(each.getValue()));
-        }
-        return headers;
-    }
-
-    private static String secret(Path file) throws IOException {
-        try (InputStream in = Files.newInputStream(file)) {
+            Path file = each.getValue();
             String exposure = SecretFile.exposure(file);
             if (exposure != null) {
                 throw new IOException(file + " " + exposure);
             }
-            String value = new String(in.readNBytes(MAX_HEADER_BYTES), StandardCharsets.ISO_8859_1).strip();
-            if (value.chars().anyMatch(Character::isISOControl)) {
-                throw new IOException(file + " has more than a line of text");
+            try (InputStream in = Files.newInputStream(file)) {
+                String value = new String(in.readNBytes(MAX_HEADER_BYTES), StandardCharsets.ISO_8859_1).strip();
+                if (value.chars().anyMatch(Character::isISOControl)) {
+                    throw new IOException(file + " has more than a line of text");
+                }
+                headers.put(each.getKey(), value);
             }
-            return value;
         }
+        return headers;
     }
 }

@@ -27,7 +27,6 @@ final class HttpSink implements EventSink {
 
     private static final int MIN_COST = MAX_ON_THE_WAY / 16;
     private static final long MAX_RESPONSE = 1 << 20;
-    private static final int THREADS = 1;
     private static final int SUCCESS = 2;
     private static final int CLASS = 100;
 
@@ -40,7 +39,7 @@ final class HttpSink implements EventSink {
     HttpSink(PayloadLogConfig config, String url, PayloadLog log) {
         this.url = URI.create(url);
         this.log = log;
-        executor = Executors.newFixedThreadPool(THREADS, new DefaultThreadFactory("isthmus-payload-http", true));
+        executor = Executors.newSingleThreadExecutor(new DefaultThreadFactory("isthmus-payload-http", true));
         client = LimitedExchange.client(config.ca() == null ? null : TlsFiles.trusting(config.ca()), TIMEOUT)
                 .executor(executor)
                 .build();

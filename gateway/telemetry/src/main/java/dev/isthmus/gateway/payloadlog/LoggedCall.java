@@ -39,17 +39,15 @@ final class LoggedCall extends LoggedPayloads {
 
     @Override
     void requested(ByteBuf part) {
-        if (!requested && log.wants(PayloadKind.REQUEST)) {
+        if (log.wants(PayloadKind.REQUEST)) {
             request.add(part);
         }
     }
 
     @Override
     void requestComplete() {
-        if (!requested) {
-            requested = true;
-            add(PayloadKind.REQUEST, model, "", request, this::requestOf);
-        }
+        requested = true;
+        add(PayloadKind.REQUEST, model, "", request, this::requestOf);
     }
 
     private EventPayload requestOf(ByteBuf body) {
@@ -112,7 +110,6 @@ final class LoggedCall extends LoggedPayloads {
     @Override
     void ended(@Nullable OipException failure) {
         if (!requested) {
-            requested = true;
             missing(PayloadKind.REQUEST, model, request.size());
         }
         request.release();

@@ -14,6 +14,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The payload log of the current configuration; logs nothing if none is configured. Thread-safe. */
@@ -22,24 +23,17 @@ public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, Pay
 
     /** Logs nothing until it is configured. */
     public ReloadablePayloadLog(MeterRegistry meters) {
-        super(new PayloadLogs(meters)::next);
-    }
+        super(new Function<>() {
+            /** Of all configurations, from the first one on. */
+            private @Nullable PayloadMeters shared;
 
-    /** The logs of the configurations, one after the other: they have the same meters, from the first one on. */
-    private static final class PayloadLogs {
-        private final MeterRegistry registry;
-        private @Nullable PayloadMeters meters;
-
-        PayloadLogs(MeterRegistry registry) {
-            this.registry = registry;
-        }
-
-        PayloadLog next(PayloadLogConfig config) {
-            PayloadMeters shared = meters == null ? new PayloadMeters(registry) : meters;
-            meters = shared;
-            return new PayloadLog(
-                    config, shared, () -> ThreadLocalRandom.current().nextDouble());
-        }
+            @Override
+            public PayloadLog apply(PayloadLogConfig config) {
+                shared = shared == null ? new PayloadMeters(meters) : shared;
+                return new PayloadLog(
+                        config, shared, () -> ThreadLocalRandom.current().nextDouble());
+            }
+        });
     }
 
     @Override

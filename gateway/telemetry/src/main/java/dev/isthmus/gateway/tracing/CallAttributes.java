@@ -51,12 +51,10 @@ final class CallAttributes {
     /** Whether the call failed because of the gateway or a server. */
     static boolean isError(CallContext call) {
         ErrorCode code = call.code();
-        if (code == null) {
-            return false;
-        }
-        return call.protocol() == ClientProtocol.REST
-                ? code.httpStatus() >= FIRST_SERVER_ERROR
-                : GRPC_ERRORS.contains(ErrorCode.ofGrpcStatus(code.grpcStatus()));
+        return code != null
+                && (call.protocol() == ClientProtocol.REST
+                        ? code.httpStatus() >= FIRST_SERVER_ERROR
+                        : GRPC_ERRORS.contains(ErrorCode.ofGrpcStatus(code.grpcStatus())));
     }
 
     /**

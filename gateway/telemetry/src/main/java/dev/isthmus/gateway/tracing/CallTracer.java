@@ -37,9 +37,9 @@ final class CallTracer implements Reloadable.Replaced {
 
     CallTracer(TracerSettings settings, String version, MeterRegistry meters) {
         config = settings.config();
-        export = new SpanExport(config, version, meters, OtlpSender::new);
+        export = new SpanExport(config, meters, OtlpSender::new);
         tracer = SdkTracerProvider.builder()
-                .setResource(export.resource())
+                .setResource(SpanExport.resource(config, version))
                 .setSampler(Sampler.alwaysOn())
                 .addSpanProcessor(new ExportingProcessor(export))
                 .build()
@@ -53,9 +53,8 @@ final class CallTracer implements Reloadable.Replaced {
     TraceSpan begin(CallContext call) {
         HeaderFields fields = call.headers();
         TraceContext client = TraceContext.parse(fields.value(TraceContext.HEADER));
-        boolean sampled = sampled(client);
         String state = client == null ? null : state(fields);
-        if (!sampled) {
+        if (!sampled(client)) {
             TraceContext trace =
                     client == null ? new TraceContext(HexIds.random128().toString(), "", 0) : client;
             return new UnsampledSpan(trace.withSampled(false), state, headers);
@@ -67,10 +66,9 @@ final class CallTracer implements Reloadable.Replaced {
     }
 
     private boolean sampled(@Nullable TraceContext client) {
-        if (client != null && config.parent() == ParentDecision.RESPECTED) {
-            return client.sampled();
-        }
-        return ThreadLocalRandom.current().nextDouble() < config.sample();
+        return client != null && config.parent() == ParentDecision.RESPECTED
+                ? client.sampled()
+                : ThreadLocalRandom.current().nextDouble() < config.sample();
     }
 
     private static @Nullable String state(HeaderFields fields) {

@@ -52,7 +52,7 @@ final class OtlpSender implements SpanExport.SpanSender {
         ca = config.ca() == null ? null : new WatchedFiles(List.of(config.ca()), false);
     }
 
-    private Connection connect() {
+    private Connection connect() throws IOException {
         ExecutorService requests =
                 Executors.newSingleThreadExecutor(new DefaultThreadFactory("isthmus-otlp-traces", true));
         OtlpHttpSpanExporterBuilder builder = OtlpHttpSpanExporter.builder()
@@ -67,17 +67,9 @@ final class OtlpSender implements SpanExport.SpanSender {
         Path file = config.ca();
         if (file != null && ca != null) {
             ca.loading();
-            builder.setTrustedCertificates(content(file));
+            builder.setTrustedCertificates(Files.readAllBytes(file));
         }
         return new Connection(builder.build(), requests);
-    }
-
-    private static byte[] content(Path file) {
-        try {
-            return Files.readAllBytes(file);
-        } catch (IOException e) {
-            throw new UncheckedIOException(file + " cannot be read", e);
-        }
     }
 
     private Map<String, String> headers() {
@@ -89,7 +81,7 @@ final class OtlpSender implements SpanExport.SpanSender {
     }
 
     @Override
-    public @Nullable String send(List<SpanData> spans) {
+    public @Nullable String send(List<SpanData> spans) throws IOException {
         Connection open = connection;
         if (open == null || (ca != null && ca.check() == FileChange.CHANGED)) {
             close();

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.tracing;
 
 import dev.isthmus.gateway.logfile.BackgroundWriter;
 import dev.isthmus.gateway.logfile.Collector;
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.TracingConfig;
 import io.micrometer.core.instrument.Counter;
@@ -10,6 +11,7 @@ import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.common.AttributesBuilder;
 import io.opentelemetry.sdk.resources.Resource;
 import io.opentelemetry.sdk.trace.data.SpanData;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -30,7 +32,6 @@ final class SpanExport {
     private static final int MAX_BATCH = 512;
     private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-    private final Resource resource;
     private final String endpoint;
     private final BlockingQueue<SpanData> queue;
     private final AtomicInteger queued = new AtomicInteger();
@@ -44,7 +45,7 @@ final class SpanExport {
     interface SpanSender extends AutoCloseable {
         /** Sends spans and blocks until that has succeeded or failed; returns why it has failed, null otherwise. */
         @Nullable
-        String send(List<SpanData> spans);
+        String send(List<SpanData> spans) throws IOException;
 
         @Override
         void close();
@@ -55,8 +56,7 @@ final class SpanExport {
      *
      * @param sender created by the thread that sends, as that takes time
      */
-    SpanExport(TracingConfig config, String version, MeterRegistry meters, Function<TracingConfig, SpanSender> sender) {
-        resource = resource(config, version);
+    SpanExport(TracingConfig config, MeterRegistry meters, Function<TracingConfig, SpanSender> sender) {
         endpoint = config.endpoint();
         queue = new ArrayBlockingQueue<>(config.queue());
         sent = Counter.builder("isthmus.trace.spans")
@@ -76,14 +76,10 @@ final class SpanExport {
                 .register(meters);
     }
 
-    private static Resource resource(TracingConfig config, String version) {
+    static Resource resource(TracingConfig config, String version) {
         AttributesBuilder own = Attributes.builder();
         Collector.resource(config.serviceName(), version, config.resource()).forEach(own::put);
         return Resource.getDefault().merge(Resource.create(own.build()));
-    }
-
-    Resource resource() {
-        return resource;
     }
 
     /** Takes a span that has ended. Never blocks. */
@@ -113,7 +109,12 @@ final class SpanExport {
     }
 
     private void send(SpanSender sender, List<SpanData> batch) {
-        String failure = failure(sender, List.copyOf(batch));
+        String failure;
+        try {
+            failure = sender.send(List.copyOf(batch));
+        } catch (IOException | RuntimeException | OutOfMemoryError fault) {
+            failure = FailureReason.of(fault);
+        }
         if (failure == null) {
             sent.increment(batch.size());
             return;
@@ -125,14 +126,6 @@ final class SpanExport {
                         "tracing: spans are lost, because {} does not accept them ({}); calls are not affected",
                         endpoint,
                         failure);
-    }
-
-    private static @Nullable String failure(SpanSender sender, List<SpanData> batch) {
-        try {
-            return sender.send(batch);
-        } catch (RuntimeException | OutOfMemoryError fault) {
-            return fault.toString();
-        }
     }
 
     /** Its thread. When that is closed it sends what is left; later spans are dropped. */

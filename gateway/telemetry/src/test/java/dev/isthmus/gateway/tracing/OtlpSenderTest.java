@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.GeneralSecurityException;
@@ -97,7 +98,7 @@ class OtlpSenderTest {
     }
 
     @Test
-    void responseThatStops_isGivenUp_andTheNextOneIsRead() {
+    void responseThatStops_isGivenUp_andTheNextOneIsRead() throws Exception {
         try (OtlpSender sender = sender(Duration.ofSeconds(2))) {
             assertThat(sender.send(List.of())).isNull();
             response = CollectorResponse.STOPS;
@@ -111,7 +112,7 @@ class OtlpSenderTest {
 
     /** For its size, long before its time is over. */
     @Test
-    void endlessResponse_isRefused() {
+    void endlessResponse_isRefused() throws Exception {
         try (OtlpSender sender = sender(Duration.ofMinutes(1))) {
             response = CollectorResponse.ENDLESS;
             assertThat(sender.send(List.of())).isNotNull();
@@ -146,7 +147,7 @@ class OtlpSenderTest {
     void authorityThatCannotBeRead_isReadLater(@TempDir Path folder) throws Exception {
         Path ca = folder.resolve("ca.pem");
         try (OtlpSender sender = sender(Duration.ofMinutes(1), ca)) {
-            assertThatThrownBy(() -> sender.send(List.of())).hasMessage(ca + " cannot be read");
+            assertThatThrownBy(() -> sender.send(List.of())).isInstanceOf(NoSuchFileException.class);
             Files.writeString(ca, anyAuthority());
             assertThat(sender.send(List.of())).isNull();
         }

@@ -59,7 +59,7 @@ class SpanExportTest {
     }
 
     private SpanExport export(SpanExport.SpanSender sender) {
-        SpanExport export = new SpanExport(CONFIG, "1", meters, config -> sender);
+        SpanExport export = new SpanExport(CONFIG, meters, config -> sender);
         export.writer().start();
         return export;
     }

@@ -154,13 +154,6 @@ public final class Exchange implements Reply {
         request.openFrom(0);
     }
 
-    /** Nothing is to be waited for any more. */
-    void opened() {
-        if (stream == null) {
-            notify(layers.opened, Layer::opened);
-        }
-    }
-
     public RequestSink request() {
         return request;
     }
@@ -173,7 +166,7 @@ public final class Exchange implements Reply {
     }
 
     /** All layers are notified before the fault of one ends the exchange. */
-    private void notify(Layer[] notified, BiConsumer<Layer, Exchange> notice) {
+    void notify(Layer[] notified, BiConsumer<Layer, Exchange> notice) {
         OipException failed = null;
         for (Layer each : notified) {
             try {
@@ -204,7 +197,7 @@ public final class Exchange implements Reply {
 
     /** Whether it waits for the decision of a layer. */
     public boolean isWaiting() {
-        return request.isWaiting();
+        return request.waiting;
     }
 
     /** Counts the memory of the request from here on. */

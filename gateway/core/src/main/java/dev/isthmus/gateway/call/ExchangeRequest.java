@@ -31,7 +31,9 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     private @Nullable Deque<ByteBuf> held;
 
     private boolean opened;
-    private boolean waiting;
+    /** As {@link Exchange#isWaiting}. */
+    boolean waiting;
+
     private boolean sized;
     private boolean complete;
     private boolean countsMemory;
@@ -59,7 +61,9 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         if (!exchange.finished) {
             dispatch(first > 0);
         }
-        exchange.opened();
+        if (exchange.stream == null) {
+            exchange.notify(layers.opened, Layer::opened);
+        }
     }
 
     /** @param waited whether the client may wait for it */
@@ -75,13 +79,13 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         }
         // What arrives meanwhile is held, too.
         while (held != null && !held.isEmpty()) {
-            behind.data(held.remove());
+            pass(held.remove());
         }
         held = null;
         opened = true;
         count();
         if (complete && !exchange.finished) {
-            endRequest();
+            completed();
         } else if (waited && behind.isReady()) {
             exchange.client.onReady();
         }
@@ -113,16 +117,6 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         }
     }
 
-    /** As {@link Exchange#isWaiting}. */
-    boolean isWaiting() {
-        return waiting;
-    }
-
-    /** Whether it waits for a layer that transforms it. */
-    void waits(boolean forLayer) {
-        waiting = forLayer;
-    }
-
     /** A layer has changed it: what it holds now is counted, too. */
     void transformed(InferRequest request) {
         transformedBytes = request.inputs().stream()
@@ -148,22 +142,29 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         int length = part.readableBytes();
         exchange.bytes += length;
         exchange.context.received(length);
-        if (!exchange.finished) {
-            try {
-                layers.data(exchange, part);
-            } catch (OipException refused) {
-                exchange.abort(refused);
-            }
-        }
         if (exchange.finished) {
             part.release();
         } else if (opened) {
-            behind.data(part);
+            pass(part);
         } else {
             held = held == null ? new ArrayDeque<>(4) : held;
             held.add(part);
         }
         count();
+    }
+
+    /** Shows a part to the layers, which are open, and passes it on. */
+    private void pass(ByteBuf part) {
+        try {
+            layers.data(exchange, part);
+        } catch (OipException refused) {
+            exchange.abort(refused);
+        }
+        if (exchange.finished) {
+            part.release();
+        } else {
+            behind.data(part);
+        }
     }
 
     /** Counts what the request holds. */
@@ -180,22 +181,19 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     @Override
     public void end() {
         exchange.context.requestComplete(layers.now());
-        if (exchange.finished) {
-            return;
+        complete = true;
+        if (opened && !exchange.finished) {
+            completed();
         }
+    }
+
+    private void completed() {
         try {
             layers.complete(exchange);
         } catch (OipException refused) {
             exchange.abort(refused);
         }
-        complete = true;
-        if (opened && !waiting && !exchange.finished) {
-            endRequest();
-        }
-    }
-
-    private void endRequest() {
-        if (sized(exchange.bytes)) {
+        if (!waiting && !exchange.finished && sized(exchange.bytes)) {
             behind.end();
         }
     }
@@ -324,7 +322,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
         }
 
         private void await(Layer layer, CompletableFuture<InferRequest> result, int next) {
-            exchange.request.waits(true);
+            exchange.request.waiting = true;
             ScheduledFuture<?> timer = deadlineNanos == Call.NO_DEADLINE
                     ? null
                     : exchange.context()
@@ -339,7 +337,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
                 if (timer != null) {
                     timer.cancel(false);
                 }
-                exchange.request.waits(false);
+                exchange.request.waiting = false;
                 goOn(layer, result, next);
             }));
         }

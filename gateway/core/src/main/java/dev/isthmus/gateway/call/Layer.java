@@ -50,14 +50,11 @@ public interface Layer {
         return null;
     }
 
-    /**
-     * All layers have let it pass, or one has refused it at once. Not called for one that is refused or cancelled while it
-     * waits, and for messages of a stream.
-     */
+    /** All layers have let it pass, or one refuses it without a wait. Not called for messages of a stream. */
     default void opened(Exchange exchange) {}
 
     /**
-     * A part of the body, or a message of the stream, has arrived.
+     * A part of the body, or a message of the stream, has arrived, and the layers are open.
      *
      * @param part borrowed
      * @throws OipException if the call is refused

@@ -391,6 +391,51 @@ class ExchangeTest {
     }
 
     @Test
+    void layerBehindOneThatDecidesLater_seesTheRequestWhenItIsOpen() {
+        Layer late = new Recorder("late") {
+            @Override
+            public void data(Exchange x, ByteBuf part) {
+                add("data " + part.toString(StandardCharsets.UTF_8));
+            }
+        };
+        RequestSink request = open(new Waiting(false), late);
+        request.data(text("a"));
+        request.end();
+        assertThat(events).containsExactly("late began");
+        decide();
+        assertThat(events)
+                .containsExactly(
+                        "late began",
+                        "late open",
+                        "handler",
+                        "late data a",
+                        "a",
+                        "late complete",
+                        "end",
+                        "late opened");
+    }
+
+    @Test
+    void partThatALayerRefusesLater_isReleased_andSoAreTheOthers() {
+        Layer late = new Recorder("late") {
+            @Override
+            public void data(Exchange x, ByteBuf part) {
+                throw unavailable("no");
+            }
+        };
+        RequestSink request = open(new Waiting(false), late);
+        ByteBuf first = text("a");
+        ByteBuf second = text("b");
+        request.data(first);
+        request.data(second);
+        request.end();
+        decide();
+        assertThat(events).contains("client UNAVAILABLE no late").doesNotContain("a", "b", "end", "late complete");
+        assertThat(first.refCnt()).isZero();
+        assertThat(second.refCnt()).isZero();
+    }
+
+    @Test
     void callThatIsRefusedWhileItWaits_isNotOpened() {
         open(new Recorder("a"), new Waiting(false));
         refuse();

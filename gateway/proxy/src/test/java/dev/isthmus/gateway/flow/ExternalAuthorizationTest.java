@@ -172,6 +172,17 @@ class ExternalAuthorizationTest {
                 .count();
     }
 
+    @Test
+    void requestThatHasWaited_isInThePayloadLog() throws Exception {
+        try (Stage stage = stage("payload_log: {file: payloads.jsonl}\n")) {
+            assertThat(infer(stage).status()).isEqualTo(200);
+            assertThat(grpc(stage).status().isOk()).isTrue();
+        }
+        assertThat(Files.readAllLines(folder.resolve("payloads.jsonl")))
+                .hasSize(4)
+                .allSatisfy(event -> assertThat(event).contains("\"data\":{").doesNotContain("dataomitted"));
+    }
+
     /** Its route is known only when it may pass. */
     @Test
     void callThatHasWaited_isNotUnderWayAfterItsEnd() throws Exception {

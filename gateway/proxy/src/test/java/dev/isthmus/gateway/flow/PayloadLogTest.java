@@ -343,6 +343,22 @@ class PayloadLogTest {
         }
     }
 
+    /** As it may be between the check of a configuration and its start, while local models are loaded. */
+    @Test
+    void certificatesThatCannotBeRead_costEvents_andNotTheStart() throws Exception {
+        TestAuthority authority = new TestAuthority(directory, "ca");
+        Path late = directory.resolve("late.pem");
+        try (EventCollector secure =
+                new EventCollector(authority.issue("sink", "localhost").server())) {
+            start(Map.of("url", secure.url(), "ca", late));
+            post("m", Infer.json("a", 7), 200);
+            await().until(() -> counted("isthmus.payload.log.dropped.events", "io_error") == 2);
+            Files.copy(authority.ca(), late);
+            post("m", Infer.json("b", 7), 200);
+            assertThat(secure.pair().request().text()).isEqualTo(Infer.json("b", 7));
+        }
+    }
+
     @Test
     void slowSink_costsNoCall_andWhatDoesNotFitIsDropped() throws Exception {
         sink.hold();

@@ -10,6 +10,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -27,30 +28,38 @@ final class HttpSink implements EventSink {
 
     private static final int MIN_COST = MAX_ON_THE_WAY / 16;
     private static final long MAX_RESPONSE = 1 << 20;
-    private static final int SUCCESS = 2;
-    private static final int CLASS = 100;
 
     private final URI url;
     private final PayloadLog log;
     private final Semaphore room = new Semaphore(MAX_ON_THE_WAY);
     private final ExecutorService executor;
-    private final HttpClient client;
+    private final @Nullable Path ca;
+    /** Made by the first event for which the certificates can be read. Of the thread. */
+    private @Nullable HttpClient client;
 
     HttpSink(PayloadLogConfig config, String url, PayloadLog log) {
         this.url = URI.create(url);
         this.log = log;
         executor = Executors.newSingleThreadExecutor(new DefaultThreadFactory("isthmus-payload-http", true));
-        client = LimitedExchange.client(config.ca() == null ? null : TlsFiles.trusting(config.ca()), TIMEOUT)
-                .executor(executor)
-                .build();
+        ca = config.ca();
+    }
+
+    private HttpClient client() {
+        if (client == null) {
+            client = LimitedExchange.client(ca == null ? null : TlsFiles.trusting(ca), TIMEOUT)
+                    .executor(executor)
+                    .build();
+        }
+        return client;
     }
 
     @Override
     public void send(CloudEvent event) throws InterruptedException {
         int cost = Math.clamp(event.length(), MIN_COST, MAX_ON_THE_WAY);
         HttpRequest request = request(event);
+        HttpClient to = client();
         room.acquire(cost);
-        LimitedExchange.sendAsync(client, request, HttpResponse.BodyHandlers.discarding(), MAX_RESPONSE, TIMEOUT)
+        LimitedExchange.sendAsync(to, request, HttpResponse.BodyHandlers.discarding(), MAX_RESPONSE, TIMEOUT)
                 .whenComplete((response, failure) -> {
                     room.release(cost);
                     report(response, failure);
@@ -60,7 +69,7 @@ final class HttpSink implements EventSink {
     private void report(@Nullable HttpResponse<Void> response, @Nullable Throwable failure) {
         if (response == null) {
             log.lost(LossReason.IO_ERROR, failure == null ? "no response" : FailureReason.of(failure));
-        } else if (response.statusCode() / CLASS == SUCCESS) {
+        } else if (response.statusCode() / 100 == 2) {
             log.delivered();
         } else {
             log.lost(LossReason.REJECTED, "status 2xx is expected, got " + response.statusCode());
@@ -98,11 +107,12 @@ final class HttpSink implements EventSink {
     public void close() {
         try {
             room.acquire(MAX_ON_THE_WAY);
-            client.shutdown();
         } catch (InterruptedException late) {
             Thread.currentThread().interrupt();
         } finally {
-            client.shutdownNow();
+            if (client != null) {
+                client.shutdownNow();
+            }
             executor.shutdown();
         }
     }

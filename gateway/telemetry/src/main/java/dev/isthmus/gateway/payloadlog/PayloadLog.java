@@ -9,10 +9,12 @@ import dev.isthmus.gateway.logfile.ModelShares;
 import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.memory.ReservedBytes;
 import dev.isthmus.gateway.metrics.LabelledCounters;
+import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.payloadlog.EventSink.LossReason;
 import dev.isthmus.gateway.payloadlog.PayloadEvent.PayloadKind;
 import dev.isthmus.gateway.settings.PayloadLogConfig;
+import dev.isthmus.gateway.settings.TlsFileException;
 import dev.isthmus.oip.ModelRef;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -155,6 +157,8 @@ final class PayloadLog implements Reloadable.Replaced {
     private void write(PayloadEvent event, EventSink sink) throws InterruptedException {
         try {
             sink.send(encoder.encode(event));
+        } catch (TlsFileException unusable) {
+            lost(LossReason.IO_ERROR, FailureReason.of(unusable));
         } catch (RuntimeException | OutOfMemoryError fault) {
             lost(LossReason.FAULT, fault.toString());
         } finally {

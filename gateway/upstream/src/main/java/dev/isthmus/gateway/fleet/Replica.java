@@ -176,7 +176,8 @@ final class Replica {
     private void succeeded(long now) {
         boolean ejected = ejection.ejected(now);
         ejection.succeeded(now);
-        if (ejected) {
+        if (ejected && !ejection.ejected(now)) {
+            slowStart.restart(now);
             changes.incrementAndGet();
         }
     }

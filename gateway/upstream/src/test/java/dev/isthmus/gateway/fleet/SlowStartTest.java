@@ -88,4 +88,18 @@ class SlowStartTest {
         pool.pass(Duration.ofSeconds(10));
         assertThat(share(pool, back, BalancePolicy.ROUND_ROBIN)).isCloseTo(0.5, within(0.01));
     }
+
+    @Test
+    void serverWhoseEjectionEndsEarly_comesBackSlowly_fromThen() {
+        ReplicaFixture pool = ReplicaFixture.of(2);
+        Replica back = pool.replicas.get(0);
+        ReplicaFixture.fail(back, 5);
+        for (int i = 0; i < 5; i++) {
+            ReplicaFixture.call(back, CallOutcome.ANSWERED, Duration.ofMillis(1));
+        }
+
+        assertThat(share(pool, back, BalancePolicy.ROUND_ROBIN)).isCloseTo(0.5 * 0.1, within(0.02));
+        pool.pass(Duration.ofSeconds(10));
+        assertThat(share(pool, back, BalancePolicy.ROUND_ROBIN)).isCloseTo(0.5, within(0.01));
+    }
 }

@@ -117,7 +117,8 @@ public final class ReplicaSet implements AutoCloseable {
         literals(config.endpoints());
         List<ServerAddress> named = config.lasting().endpoints();
         registration = named.isEmpty() ? null : resources.discovery().watch(named, config.dnsRefresh(), this::found);
-        outliers = new OutlierDetector(config.outliers().errorRate(), this::all).start(resources);
+        // With those that are drained: what they did before is not to count when they return.
+        outliers = new OutlierDetector(config.outliers().errorRate(), () -> known).start(resources);
         meters = meters();
     }
 

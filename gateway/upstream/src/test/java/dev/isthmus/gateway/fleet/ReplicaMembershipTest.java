@@ -283,6 +283,33 @@ class ReplicaMembershipTest {
         }
     }
 
+    private static void calls(Replica replica, CallOutcome outcome) {
+        for (int i = 0; i < 100; i++) {
+            ReplicaFixture.call(replica, outcome, Duration.ofMillis(1));
+        }
+    }
+
+    @Test
+    void serverThatIsInServiceAgain_isNotJudgedByItsCallsBefore() {
+        try (ReplicaSet set = start(BalancePolicy.ROUND_ROBIN, ONE, TWO)) {
+            Replica mended = set.all().get(0);
+            Replica other = set.all().get(1);
+            DrainedServers drained = set.resources().drained();
+            // Both fail, so that neither stands out.
+            calls(mended, CallOutcome.ERROR);
+            calls(other, CallOutcome.ERROR);
+            pass(Duration.ofSeconds(12));
+            drained.change(mended.label(), "drained by alice: new driver");
+            pass(Duration.ofSeconds(12));
+            drained.change(mended.label(), null);
+            calls(mended, CallOutcome.ANSWERED);
+            calls(other, CallOutcome.ANSWERED);
+            pass(Duration.ofSeconds(12));
+
+            assertThat(mended.ejection().ejected(now)).isFalse();
+        }
+    }
+
     private final class ByHand implements Discovery {
         @Override
         public Registration watch(List<ServerAddress> names, Duration refresh, Consumer<List<DiscoveredServer>> found) {

@@ -16,8 +16,10 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.DefaultChannelPromise;
 import io.netty.channel.EventLoop;
 import io.netty.resolver.NoopAddressResolverGroup;
+import io.netty.util.concurrent.PromiseNotifier;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.Map;
@@ -154,9 +156,9 @@ public abstract class RemoteServer<P extends RemoteServer.ConnectionPool> implem
                     : complete;
         }
 
-        /** Opens a connection, whose pipeline is initialized by this. */
+        /** Opens a connection, whose pipeline is initialized by this. The result is told on the loop. */
         protected final ChannelFuture connect(Consumer<Channel> initializer) {
-            return server.connections.watch(bootstrap
+            ChannelFuture connecting = server.connections.watch(bootstrap
                     .clone()
                     .handler(new ChannelInitializer<>() {
                         @Override
@@ -165,6 +167,10 @@ public abstract class RemoteServer<P extends RemoteServer.ConnectionPool> implem
                         }
                     })
                     .connect());
+            // Without a channel, as with too many open files, another thread of Netty's would tell it.
+            var told = new DefaultChannelPromise(connecting.channel(), loop);
+            PromiseNotifier.cascade(connecting, told);
+            return told;
         }
 
         /** Lists a connection that is being opened. */

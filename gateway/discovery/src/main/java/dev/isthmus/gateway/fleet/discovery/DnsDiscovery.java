@@ -281,8 +281,11 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
             CompletableFuture<Boolean> connects = new CompletableFuture<>();
             Bootstrap once = connector.clone().handler(new ChannelInboundHandlerAdapter());
             once.connect(address, port).addListener((ChannelFuture future) -> {
-                future.channel().close();
-                connects.complete(future.isSuccess());
+                if (future.isSuccess()) {
+                    future.channel().close();
+                }
+                // Too many open files are told by another thread, without a channel.
+                connector.config().group().execute(() -> connects.complete(future.isSuccess()));
             });
             return connects;
         }

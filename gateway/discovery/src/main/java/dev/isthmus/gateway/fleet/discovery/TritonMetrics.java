@@ -75,7 +75,8 @@ public final class TritonMetrics implements QueueDepthSource {
                 .connect(metrics.address())
                 .addListener((ChannelFuture connected) -> {
                     if (!connected.isSuccess()) {
-                        reader.end(UNKNOWN);
+                        // Too many open files are told by another thread.
+                        bootstrap.config().group().execute(() -> reader.end(UNKNOWN));
                     }
                 });
     }

@@ -8,13 +8,17 @@ import dev.isthmus.gateway.fleet.Discovery.Registration;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.ServerAddress;
+import dev.isthmus.gateway.upstream.OpenFileLimit;
+import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.resolver.dns.SingletonDnsServerAddressStreamProvider;
+import io.netty.util.concurrent.Future;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -87,6 +91,27 @@ class DnsDiscoveryTest {
             assertThat(found)
                     .containsExactly(found("::1", server.getLocalPort(), "localhost:" + server.getLocalPort()));
         }
+    }
+
+    /** It is to be known which family the server listens on. */
+    @Test
+    void localhost_isFoundAlthoughThereAreTooManyOpenFiles() throws Exception {
+        EventLoop loop = loops.next();
+        DnsDiscovery discovery =
+                new DnsDiscovery(loop, new SingletonDnsServerAddressStreamProvider(names.address()), List.of());
+        CountDownLatch begun = new CountDownLatch(1);
+        Future<OpenFileLimit> none = loop.submit(() -> {
+            begun.await();
+            return OpenFileLimit.none();
+        });
+        Registration watch = discovery.watch(List.of(host("localhost", 8001)), REFRESH, this::hear);
+        watches.add(watch);
+        Future<?> restored = loop.submit(() -> none.getNow().close());
+        begun.countDown();
+        restored.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        watch.first().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+
+        assertThat(found).containsExactly(found("127.0.0.1", 8001, "localhost:8001"));
     }
 
     @Test

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.upstream.OpenFileLimit;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
@@ -113,6 +114,16 @@ final class RestBench implements AutoCloseable {
                     upstream.send(bench.call(), new UpstreamRequest.InferenceRequest(MODEL, message), reply);
             started.cancel();
             return started;
+        });
+    }
+
+    /** An inference that begins while no file can be opened. */
+    RecordedReply inferWithoutFiles(RestUpstream upstream) {
+        var message = new InferMessage.RestMessage(new RestBody(buffer(new byte[] {'{', '}'}), -1));
+        return bench.send(reply -> {
+            try (var _ = OpenFileLimit.none()) {
+                return upstream.send(bench.call(), new UpstreamRequest.InferenceRequest(MODEL, message), reply);
+            }
         });
     }
 

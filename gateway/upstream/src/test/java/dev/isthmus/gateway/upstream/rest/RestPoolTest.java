@@ -175,6 +175,19 @@ class RestPoolTest {
         }
     }
 
+    /** Netty has no channel, and so no event loop, on which to tell it. */
+    @Test
+    void tooManyOpenFiles_failACall_onItsEventLoop() throws Exception {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            RestUpstream other = rest.upstream(server.endpoint());
+            RecordedReply reply = rest.inferWithoutFiles(other);
+            assertThat(reply.failure()).hasMessage("upstream 'triton' is not reachable");
+            assertThat(RestBench.text(rest.infer(other))).isEqualTo("{}");
+        }
+    }
+
     @Test
     void endpoint_thatComesBack_isUsedAgain() throws Exception {
         int port;

@@ -50,7 +50,9 @@ final class RestConnectionPool extends ConnectionPool {
         while (idleConnection != null && !(exchange.safe() ? idleConnection.active() : idleConnection.open())) {
             idleConnection = idle.pollLast();
         }
-        if (idleConnection != null && idleConnection.stale() && !exchange.safe()) {
+        if (closed()) {
+            exchange.fail(failures().closed());
+        } else if (idleConnection != null && idleConnection.stale() && !exchange.safe()) {
             sendIfStillOpen(idleConnection, exchange);
         } else if (idleConnection != null) {
             exchange.sendOn(idleConnection);

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.upstream.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
@@ -25,6 +26,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.UnaryOperator;
 
 /** Upstreams under test; closing fails if one of them, or a request, still holds a buffer. */
 final class RestBench implements AutoCloseable {
@@ -95,6 +97,13 @@ final class RestBench implements AutoCloseable {
         bodies.add(body);
         var message = new InferMessage.RestMessage(new RestBody(body, jsonLength));
         return bench.send(reply -> upstream.send(call, new UpstreamRequest.InferenceRequest(model, message), reply));
+    }
+
+    /** An inference with a reply between the call and what records it. */
+    RecordedReply inferWith(RestUpstream upstream, UnaryOperator<Reply> between) {
+        var message = new InferMessage.RestMessage(new RestBody(buffer(new byte[] {'{', '}'}), -1));
+        return bench.send(reply -> upstream.send(
+                bench.call(), new UpstreamRequest.InferenceRequest(MODEL, message), between.apply(reply)));
     }
 
     /** An inference that begins on the event loop right after this. */

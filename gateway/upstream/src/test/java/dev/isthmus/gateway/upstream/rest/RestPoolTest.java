@@ -5,6 +5,7 @@ import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
@@ -225,6 +226,40 @@ class RestPoolTest {
                 assertThat(failure).hasMessage("upstream 'triton' was taken out of service");
                 assertThat(failure.processed()).isEqualTo(OipException.Processed.NO);
             }
+        }
+    }
+
+    /** Between the request and the poll that shows whether the connection is still open, the server leaves. */
+    @Test
+    void close_endsACallThatIsAboutToGetAnIdleConnection() throws Exception {
+        var go = new CountDownLatch(1);
+        var answered = new CountDownLatch(1);
+        try (var server = FakeRestServer.sending(ok("{}"));
+                var other = FakeRestServer.that((request, out) -> {
+                    awaitQuietly(go);
+                    write(out, ok("{}"));
+                    answered.countDown();
+                    return true;
+                })) {
+            RestUpstream upstream = pooled(1, 1, server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            rest.nanoTime.addAndGet(Duration.ofSeconds(2).toNanos());
+            RecordedReply closing =
+                    rest.inferWith(rest.upstream(other.endpoint()), client -> new ForwardingReply(client) {
+                        @Override
+                        public void complete() {
+                            upstream.close();
+                            super.complete();
+                        }
+                    });
+            other.request();
+            RecordedReply late = rest.inferAfter(upstream, () -> {
+                go.countDown();
+                awaitQuietly(answered);
+            });
+            RestBench.bytes(closing);
+            assertThat(late.failure()).hasMessage("upstream 'triton' was taken out of service");
         }
     }
 }

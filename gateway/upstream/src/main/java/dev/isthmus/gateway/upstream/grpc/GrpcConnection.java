@@ -36,6 +36,9 @@ final class GrpcConnection implements ConnectionListener {
      */
     private static final int MAX_HEAD = 1 << 20;
 
+    /** Of the idle time after two PINGs: servers close a connection at more, unless they are five minutes apart. */
+    private static final int SPACING = 12;
+
     private final GrpcConnectionPool pool;
     private final ConnectionRules rules;
     private final Http2Connection http2;
@@ -44,6 +47,9 @@ final class GrpcConnection implements ConnectionListener {
     private @Nullable Future<?> timer;
 
     private boolean received;
+    /** PINGs since the server has sent anything else than their acknowledgements. */
+    private int pings;
+
     private boolean settingsReceived;
     private boolean used;
     private long idleSince = System.nanoTime();
@@ -114,17 +120,20 @@ final class GrpcConnection implements ConnectionListener {
 
     private void watch() {
         received = false;
-        timer = pool.loop().schedule(this::idleTimeout, rules.pingIdle().toNanos(), TimeUnit.NANOSECONDS);
+        long idle = rules.pingIdle().toNanos() * (pings < 2 ? 1 : SPACING);
+        timer = pool.loop().schedule(this::idleTimeout, idle, TimeUnit.NANOSECONDS);
     }
 
     private void idleTimeout() {
         timer = null;
+        pings = received ? 0 : pings;
         if (http2.openStreams() == 0) {
             return;
         }
         if (received) {
             watch();
         } else {
+            pings++;
             http2.ping(this::pingAcknowledged);
             timer = pool.loop().schedule(this::pingTimeout, rules.pingTimeout().toNanos(), TimeUnit.NANOSECONDS);
         }

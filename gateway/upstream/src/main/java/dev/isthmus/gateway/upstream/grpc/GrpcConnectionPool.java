@@ -272,7 +272,6 @@ final class GrpcConnectionPool extends ConnectionPool {
         private static final Duration PING_IDLE = Duration.ofSeconds(30);
         private static final Duration PING_TIMEOUT = Duration.ofSeconds(10);
 
-        /** At most two PINGs while a call waits: servers close a connection at the third one without data. */
         static ConnectionRules of(Duration timeout) {
             // Not dividedBy: it uses BigDecimal, whose initialization adds tens of milliseconds to startup.
             Duration half = Duration.ofNanos(timeout.toNanos() / 2);

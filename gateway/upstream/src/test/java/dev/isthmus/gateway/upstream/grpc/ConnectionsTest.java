@@ -174,6 +174,25 @@ class ConnectionsTest {
         }
     }
 
+    /** gRPC's servers close a connection after more. */
+    @Test
+    void quietServer_getsTwoPings_andTheNextMuchLater() throws Exception {
+        ConnectionRules frequent = new ConnectionRules(8, 100, SHORT.dividedBy(10), SHORT);
+        try (var quiet = RawHttp2Server.responding((peer, stream) -> peer.await(Http2FrameTypes.GO_AWAY));
+                var other = RawHttp2Server.responding((peer, stream) -> {
+                    for (int i = 0; i < 6; i++) {
+                        peer.await(Http2FrameTypes.PING);
+                    }
+                    peer.respond(stream);
+                })) {
+            RecordedReply waiting = calls.infer(calls.to(loopback(quiet.port()), impatient()));
+            assertThat(calls.infer(calls.to(loopback(other.port()), frequent)).protobuf())
+                    .containsExactly(7);
+            await().untilAsserted(() -> assertThat(quiet.pings()).isEqualTo(2));
+            waiting.discard();
+        }
+    }
+
     @Test
     void goAway_letsCallsEnd_andTheNextGoElsewhere() throws Exception {
         try (var server = RawHttp2Server.responding((peer, stream) -> {

@@ -21,7 +21,6 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpVersion;
-import io.netty.handler.timeout.ReadTimeoutHandler;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
@@ -39,6 +38,7 @@ public final class TritonMetrics implements QueueDepthSource {
             "(?>\\{.*\\}|\\h)\\h*([-+]?(?:\\d++(?:\\.\\d*+)?|\\.\\d++)(?:[eE][-+]?\\d++)?)(?!\\S)";
 
     private static final int MAX_BYTES = 4 << 20;
+    /** To connect, and from then on until the end of the response. */
     private static final int TIMEOUT_MILLIS = 1_000;
 
     private final Bootstrap bootstrap;
@@ -64,12 +64,7 @@ public final class TritonMetrics implements QueueDepthSource {
                         if (tls != null) {
                             tls.to(authority).addHttp1(channel, Duration.ofMillis(TIMEOUT_MILLIS));
                         }
-                        channel.pipeline()
-                                .addLast(
-                                        new ReadTimeoutHandler(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS),
-                                        new HttpClientCodec(),
-                                        new HttpObjectAggregator(MAX_BYTES),
-                                        reader);
+                        channel.pipeline().addLast(new HttpClientCodec(), new HttpObjectAggregator(MAX_BYTES), reader);
                     }
                 })
                 .connect(metrics.address())
@@ -124,6 +119,7 @@ public final class TritonMetrics implements QueueDepthSource {
             request.headers().set(HttpHeaderNames.HOST, authority).set(HttpHeaderNames.CONNECTION, "close");
             headers.forEach((name, value) -> request.headers().set(name, value.value()));
             ctx.writeAndFlush(request, ctx.voidPromise());
+            ctx.executor().schedule(() -> ctx.close(), TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
         }
 
         @Override

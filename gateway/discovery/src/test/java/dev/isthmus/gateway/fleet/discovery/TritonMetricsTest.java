@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -126,6 +127,32 @@ class TritonMetricsTest {
             return true;
         })) {
             assertThat(ask(server.endpoint())).isEqualTo(UNKNOWN);
+        }
+    }
+
+    @Test
+    void metricsThatComeByteByByte_areUnknownInTime() throws Exception {
+        CountDownLatch read = new CountDownLatch(1);
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> {
+            FakeRestServer.write(out, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n");
+            while (!isOver(read)) {
+                FakeRestServer.write(out, "\n");
+            }
+            return false;
+        })) {
+            long depth = ask(server.endpoint());
+            read.countDown();
+            assertThat(depth).isEqualTo(UNKNOWN);
+        }
+    }
+
+    /** Whether it is over within a moment. */
+    private static boolean isOver(CountDownLatch latch) {
+        try {
+            return latch.await(100, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return true;
         }
     }
 

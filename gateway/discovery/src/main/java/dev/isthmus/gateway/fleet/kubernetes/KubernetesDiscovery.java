@@ -9,6 +9,7 @@ import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery.EndpointSlice.Sl
 import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery.ServiceEndpoints.FoundServers;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.ResourceListener;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.WatchedResources;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.KubernetesConfig;
 import dev.isthmus.gateway.settings.ServerAddress;
@@ -146,9 +147,7 @@ public final class KubernetesDiscovery {
             registered++;
             onLoop(() -> {
                 listeners.add(listener);
-                if (!servers.isEmpty()) {
-                    listener.found(servers);
-                }
+                listener.found(servers);
                 if (tried) {
                     listener.first.complete(null);
                 }
@@ -170,10 +169,8 @@ public final class KubernetesDiscovery {
         public void changed(Collection<EndpointSlice> slices) {
             onLoop(() -> {
                 FoundServers found = endpoints.of(slices);
-                if (!found.servers().equals(servers)) {
-                    servers = found.servers();
-                    listeners.forEach(each -> each.found(servers));
-                }
+                servers = found.servers();
+                listeners.forEach(each -> each.found(servers));
                 report(found.problem());
                 tried();
             });
@@ -213,6 +210,7 @@ public final class KubernetesDiscovery {
         private final Consumer<WatchedService> release;
         private final CompletableFuture<Void> first = new CompletableFuture<>();
         private final AtomicBoolean closed = new AtomicBoolean();
+        private List<DiscoveredServer> heard = List.of();
 
         /** @param release called once when this is closed */
         WatchedService(Consumer<List<DiscoveredServer>> listener, Consumer<WatchedService> release) {
@@ -220,9 +218,16 @@ public final class KubernetesDiscovery {
             this.release = release;
         }
 
+        /** Throws nothing: others are to hear, too. A listener that has thrown is told again with the next change. */
         void found(List<DiscoveredServer> servers) {
-            if (!closed.get()) {
-                listener.accept(servers);
+            if (!closed.get() && !servers.equals(heard)) {
+                try {
+                    listener.accept(servers);
+                    heard = servers;
+                } catch (RuntimeException | OutOfMemoryError fault) {
+                    RepeatingLogEvent.fault(SharedWatch.LOG, fault)
+                            .log("internal error: servers of a Service are not used; please report it");
+                }
             }
         }
 

@@ -31,6 +31,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -235,6 +236,26 @@ class KubernetesDiscoveryTest {
         server.nextOpen("");
         watch();
         awaitFound("10.0.0.2");
+    }
+
+    @Test
+    void listenerThatThrows_keepsNoOtherFromHearing_andHearsWithTheNextChange() {
+        AtomicInteger faults = new AtomicInteger();
+        List<DiscoveredServer> heard = new CopyOnWriteArrayList<>();
+        open.add(discovery.watch(server.access(), List.of(TRITON), servers -> {
+            if (faults.getAndIncrement() == 0) {
+                throw new IllegalStateException("a fault of the listener");
+            }
+            heard.addAll(servers);
+        }));
+        watch();
+        server.next(200, list(5, slice(3, "s", "10.0.0.1")));
+        awaitFound("10.0.0.1");
+        assertThat(faults).hasValue(1);
+        // It changes nothing of the servers.
+        server.nextOpen(event("MODIFIED", slice(6, "s", "10.0.0.1")));
+        await().atMost(PATIENCE).until(() -> heard.size() == 1);
+        assertThat(found).hasSize(1);
     }
 
     @Test

@@ -159,30 +159,26 @@ public final class Catalogue implements AutoCloseable {
     public void start() {
         meters.show(this, locations.configured());
         loop.execute(() -> models.begin(gone));
-        CompletableFuture.runAsync(this::tick, loop).join();
-        ticks = loop.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+        Runnable tick = RepeatingLogEvent.guarded(LOG, "internal error in the catalogue; please report it", this::tick);
+        CompletableFuture.runAsync(tick, loop).join();
+        ticks = loop.scheduleWithFixedDelay(tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     private void tick() {
-        try {
-            if (records.refresh()) {
-                snapshots.changed();
-            }
-            servers.tick();
-            indexes.tick();
-            models.tick();
-            indexes.publish();
-            if (!surveyed.isDone()
-                    && records.allChecked()
-                    && readyModels().size() == locations.configured().size()
-                    && servers.settled()
-                    && models.settled()) {
-                snapshots.take();
-                surveyed.complete(null);
-            }
-        } catch (RuntimeException e) {
-            // Otherwise the executor would silently cancel the task.
-            RepeatingLogEvent.fault(LOG, e).log("internal error in the catalogue; please report it");
+        if (records.refresh()) {
+            snapshots.changed();
+        }
+        servers.tick();
+        indexes.tick();
+        models.tick();
+        indexes.publish();
+        if (!surveyed.isDone()
+                && records.allChecked()
+                && readyModels().size() == locations.configured().size()
+                && servers.settled()
+                && models.settled()) {
+            snapshots.take();
+            surveyed.complete(null);
         }
     }
 

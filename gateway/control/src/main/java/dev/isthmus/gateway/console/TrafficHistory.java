@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.console;
 
 import dev.isthmus.gateway.console.SubjectHistory.SubjectKind;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.peers.PeerSummary.PeerModel;
 import dev.isthmus.gateway.peers.PeerSummary.PeerTraffic;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -87,16 +88,9 @@ public final class TrafficHistory {
 
     /** Begins to read, until the scheduler is shut down. */
     public void start(ScheduledExecutorService scheduler) {
-        scheduler.scheduleWithFixedDelay(this::read, 0, SECONDS, TimeUnit.SECONDS);
-    }
-
-    private void read() {
-        try {
-            add(reading());
-        } catch (RuntimeException fault) {
-            // Must not stop the next reading.
-            LOG.atError().setCause(fault).log("internal error: the traffic cannot be read; please report it");
-        }
+        String fault = "internal error: the traffic cannot be read; please report it";
+        Runnable read = RepeatingLogEvent.guarded(LOG, fault, () -> add(reading()));
+        scheduler.scheduleWithFixedDelay(read, 0, SECONDS, TimeUnit.SECONDS);
     }
 
     /** The meters as they are. */

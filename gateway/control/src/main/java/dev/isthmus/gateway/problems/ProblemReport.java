@@ -8,6 +8,7 @@ import dev.isthmus.gateway.console.SubjectKey;
 import dev.isthmus.gateway.console.TrafficHistory;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.net.Labelled;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.peers.PeerPages.PeerFindings;
 import dev.isthmus.gateway.problems.GatewayProblem.ProblemKey;
 import dev.isthmus.gateway.problems.ProblemReport.GatewayEvents.GatewayEvent;
@@ -91,7 +92,9 @@ public final class ProblemReport {
 
     /** Begins to search, until the scheduler is shut down. */
     public void start(ScheduledExecutorService scheduler) {
-        scheduler.scheduleWithFixedDelay(this::searchSafely, 0, SECONDS, TimeUnit.SECONDS);
+        String fault = "internal error: problems cannot be derived; please report it";
+        Runnable search = RepeatingLogEvent.guarded(LOG, fault, this::search);
+        scheduler.scheduleWithFixedDelay(search, 0, SECONDS, TimeUnit.SECONDS);
     }
 
     public void addTo(AdminRoutes routes) {
@@ -99,15 +102,6 @@ public final class ProblemReport {
             AdminQuery.of(request);
             return AdminResponse.json(200, document());
         });
-    }
-
-    private void searchSafely() {
-        try {
-            search();
-        } catch (RuntimeException fault) {
-            // Must not stop the next search.
-            LOG.atError().setCause(fault).log("internal error: problems cannot be derived; please report it");
-        }
     }
 
     /** Derives the problems anew. */

@@ -75,17 +75,11 @@ public final class TlsRegistry {
      * @param executor may block
      */
     public void watch(ScheduledExecutorService executor) {
-        executor.scheduleWithFixedDelay(this::check, CHECK_MILLIS, CHECK_MILLIS, TimeUnit.MILLISECONDS);
-    }
-
-    private void check() {
-        try {
-            watched.forEach(each -> each.check(false));
-        } catch (RuntimeException fault) {
-            // An executor repeats no task that has thrown.
-            RepeatingLogEvent.fault(LOG, fault)
-                    .log("internal error in checking the files of certificates; please report it");
-        }
+        Runnable check = RepeatingLogEvent.guarded(
+                LOG,
+                "internal error in checking the files of certificates; please report it",
+                () -> watched.forEach(each -> each.check(false)));
+        executor.scheduleWithFixedDelay(check, CHECK_MILLIS, CHECK_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     /** Reads files that have changed. Blocks. */

@@ -25,4 +25,15 @@ public final class RepeatingLogEvent {
     public static LoggingEventBuilder fault(Logger log, Throwable fault) {
         return log.atError().addMarker(MARKER).setCause(fault);
     }
+
+    /** A task that reports its faults and throws none: an executor repeats no task that has thrown. */
+    public static Runnable guarded(Logger log, String report, Runnable task) {
+        return () -> {
+            try {
+                task.run();
+            } catch (RuntimeException | OutOfMemoryError fault) {
+                fault(log, fault).log(report);
+            }
+        };
+    }
 }

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.fleet.kubernetes.ApiServer;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.ResourceListener;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.WatchedResources;
+import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.DiscoverConfig.KServeConfig;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.KubernetesConfig;
@@ -142,7 +143,8 @@ public final class InferenceServiceDiscovery implements AutoCloseable {
         if (!written.discover().kserve().isEmpty()) {
             changed();
         }
-        scheduler.scheduleWithFixedDelay(this::compare, 1, 1, TimeUnit.SECONDS);
+        String fault = "internal error: models of servers are not compared; please report it";
+        scheduler.scheduleWithFixedDelay(RepeatingLogEvent.guarded(LOG, fault, this::compare), 1, 1, TimeUnit.SECONDS);
     }
 
     private void compare() {

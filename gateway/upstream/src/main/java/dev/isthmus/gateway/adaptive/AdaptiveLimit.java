@@ -232,13 +232,12 @@ public final class AdaptiveLimit {
             return Math.min(KEPT, count.get());
         }
 
-        /** The median of the window, which has at least one sample; begins the next window. */
+        /** The median of the window, which has at least one sample. */
         double close() {
             long[] sorted = new long[count()];
             for (int i = 0; i < sorted.length; i++) {
                 sorted[i] = nanos.get(i);
             }
-            clear();
             Arrays.sort(sorted);
             return sorted[sorted.length / 2];
         }

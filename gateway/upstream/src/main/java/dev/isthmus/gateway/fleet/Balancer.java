@@ -80,7 +80,7 @@ interface Balancer {
         }
 
         private static double cost(Replica replica, long now) {
-            int inFlight = replica.activeRequests();
+            int inFlight = replica.load().inFlight();
             if (replica.latency().known()) {
                 return replica.latency().at(now) * (inFlight + 1);
             }

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.fleet.HedgePolicy.HedgeEvent;
 import dev.isthmus.gateway.fleet.Replica.ReplicaCounts.CheckResult;
+import dev.isthmus.gateway.fleet.Replica.ReplicaLoad;
 import dev.isthmus.gateway.fleet.RetryPolicy.RetryBudget;
 import dev.isthmus.gateway.metrics.ExemplarSpan;
 import dev.isthmus.gateway.metrics.LabelledCounters;
@@ -230,7 +231,7 @@ final class ClusterMetrics implements AutoCloseable {
                             it -> it.ejection().count())
                     .description("Ejections of the server because calls failed")
                     .tags(tags)::register);
-            meters.add(Gauge.builder("isthmus.endpoint.under.way", replica, Replica::activeRequests)
+            meters.add(Gauge.builder("isthmus.endpoint.under.way", replica.load(), ReplicaLoad::inFlight)
                     .description("Concurrent calls to the server")
                     .tags(tags)::register);
         }

@@ -135,10 +135,6 @@ final class Replica {
         return readiness.server() != ReplicaReadiness.ServerState.NOT_READY && !ejection.ejected(now);
     }
 
-    int activeRequests() {
-        return load.inFlight();
-    }
-
     /** Records the start of a request; {@link #ended} follows exactly once. */
     void started() {
         load.started();

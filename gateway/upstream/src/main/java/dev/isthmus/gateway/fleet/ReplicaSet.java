@@ -344,7 +344,7 @@ public final class ReplicaSet implements AutoCloseable {
 
     private synchronized void closeIfIdle(WatchedAddress member, long deadline) {
         boolean late = resources.nanoTime().getAsLong() - deadline >= 0;
-        if (late || member.replica().activeRequests() == 0) {
+        if (late || member.replica().load().inFlight() == 0) {
             leaving.remove(member);
             member.close();
         } else {

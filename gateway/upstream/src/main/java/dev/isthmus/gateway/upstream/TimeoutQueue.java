@@ -25,10 +25,6 @@ public final class TimeoutQueue {
         this.nanoTime = nanoTime;
     }
 
-    EventLoop loop() {
-        return loop;
-    }
-
     long now() {
         return nanoTime.getAsLong();
     }
@@ -36,7 +32,7 @@ public final class TimeoutQueue {
     /** Adds a timeout; false if one before it expires later. */
     boolean add(CallTimeout added) {
         CallTimeout before = last;
-        if (before != null && before.end() - added.end() > 0) {
+        if (before != null && before.end - added.end > 0) {
             return false;
         }
         added.previous = before;
@@ -48,7 +44,7 @@ public final class TimeoutQueue {
         last = added;
         if (timer == null) {
             schedule();
-        } else if (before == null && added.end() - timerEnd < 0) {
+        } else if (before == null && added.end - timerEnd < 0) {
             close();
             schedule();
         }
@@ -75,7 +71,7 @@ public final class TimeoutQueue {
 
     private void schedule() {
         if (first != null) {
-            timerEnd = first.end();
+            timerEnd = first.end;
             timer = loop.schedule(this::expire, timerEnd - now(), TimeUnit.NANOSECONDS);
         }
     }
@@ -83,7 +79,7 @@ public final class TimeoutQueue {
     private void expire() {
         timer = null;
         try {
-            for (CallTimeout due = first; due != null && due.end() - now() <= 0; due = first) {
+            for (CallTimeout due = first; due != null && due.end - now() <= 0; due = first) {
                 due.expire();
             }
         } finally {
@@ -105,7 +101,9 @@ public final class TimeoutQueue {
     public static final class CallTimeout {
         private final long nanos;
         private final boolean announced;
+        /** When it expires, on the scale of the queue's clock. */
         private long end;
+
         private @Nullable Runnable expired;
         private @Nullable TimeoutQueue queue;
         /** Of a timeout that does not fit into the queue. */
@@ -133,11 +131,6 @@ public final class TimeoutQueue {
             return nanos;
         }
 
-        /** When it expires, on the scale of the queue's clock. */
-        long end() {
-            return end;
-        }
-
         /**
          * Starts the timeout; false if no time is left.
          *
@@ -150,7 +143,7 @@ public final class TimeoutQueue {
                 if (timeouts.add(this)) {
                     queue = timeouts;
                 } else {
-                    timer = timeouts.loop().schedule(whenExpired, nanos, TimeUnit.NANOSECONDS);
+                    timer = timeouts.loop.schedule(whenExpired, nanos, TimeUnit.NANOSECONDS);
                 }
             }
             return nanos > 0;

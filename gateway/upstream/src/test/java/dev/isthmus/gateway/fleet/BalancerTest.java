@@ -65,7 +65,7 @@ class BalancerTest {
         }
 
         assertThat(pool.replicas)
-                .allSatisfy(replica -> assertThat(replica.activeRequests()).isCloseTo(100, within(5)));
+                .allSatisfy(replica -> assertThat(replica.load().inFlight()).isCloseTo(100, within(5)));
     }
 
     /** Its calls end at once, so that it always has the fewest; the other's take 50 ms of 1 ms each. */
@@ -126,7 +126,7 @@ class BalancerTest {
                     .started();
         }
 
-        assertThat(fast.activeRequests()).isCloseTo(150, within(2));
+        assertThat(fast.load().inFlight()).isCloseTo(150, within(2));
     }
 
     @Test
@@ -155,7 +155,7 @@ class BalancerTest {
                     .started();
         }
 
-        assertThat(idle.activeRequests())
+        assertThat(idle.load().inFlight())
                 .as("30 until both have 50, then half of the rest")
                 .isBetween(34, 36);
     }

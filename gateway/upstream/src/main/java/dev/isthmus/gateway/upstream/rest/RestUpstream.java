@@ -307,13 +307,6 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
     public record PoolLimits(int connections, int waiting, Duration idle) {
 
         public static final PoolLimits DEFAULT = new PoolLimits(128, 1024, Duration.ofSeconds(60));
-
-        public PoolLimits {
-            if (connections < 1 || waiting < 0 || !idle.isPositive()) {
-                throw new IllegalArgumentException("connections must be at least 1, got " + connections
-                        + "; waiting requests at least 0, got " + waiting + "; idle time positive, got " + idle);
-            }
-        }
     }
 
     /** Reads server-sent events, each an inference response or an error. */

@@ -111,7 +111,9 @@ final class JsonBody extends RequestBody {
             show.accept(RequestOutline.of(complete.request()));
         }
         ByteBuf original = text.text();
-        if (original == null || !PassThroughRule.appliesTo(peer, complete)) {
+        if (original == null
+                || !JsonReadMode.keepsOriginal(peer, sent.jsonLength())
+                || !PassThroughRule.appliesTo(peer, complete)) {
             return decode(peer, model).encoded(transcoder, allocator, peer);
         }
         OutputForms outputs = outputs(complete);

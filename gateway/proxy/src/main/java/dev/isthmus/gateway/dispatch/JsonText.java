@@ -232,7 +232,7 @@ final class JsonText {
         }
 
         /** Whether the server may be sent a body of this kind as received: few servers with binary data get plain JSON. */
-        private static boolean keepsOriginal(ServerFeatures peer, long jsonLength) {
+        static boolean keepsOriginal(ServerFeatures peer, long jsonLength) {
             if (peer.wire() != Wire.REST) {
                 return false;
             }
@@ -264,13 +264,12 @@ final class JsonText {
         }
 
         /**
-         * Whether the server reads the body as the client sent it without losing anything, and responds in the requested
-         * form.
+         * Whether the server, which may be sent a body of this kind as received, reads it without losing anything, and
+         * responds in the requested form.
          */
         static boolean appliesTo(ServerFeatures peer, RestRequest read) {
             OutputForms outputs = read.outputForms();
-            if (peer.wire() != Wire.REST
-                    || read.contestedInputs()
+            if (read.contestedInputs()
                     || (!read.base64Inputs().isEmpty() && !peer.dialect().base64())
                     || !outputs.base64().isEmpty()
                     || read.request().parameters().containsKey(StreamParameters.EMPTY_FINAL)

@@ -18,6 +18,7 @@ import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -235,6 +236,35 @@ class RoutesTest {
                     .isEqualTo(Infer.responseJson("m", "a", 7));
             assertThat(http.post("/v2/models/m/infer", BODY).response().text()).contains("\"outputs\":[]");
             assertThat(Stage.posted(rest).body()).isEqualTo(BODY);
+        }
+    }
+
+    @Test
+    void binaryData_toAServerWithoutIt_isJson_thoughAnotherTargetHasIt() throws Exception {
+        String head = "{\"inputs\":[" + BinaryRequest.Body.input("x", "INT32", 1, 4) + "]}";
+        try (FakeRestServer binary = FakeRestServer.sending(ok("{\"model_name\":\"m\",\"outputs\":[]}"));
+                FakeRestServer json = FakeRestServer.sending(ok("{\"model_name\":\"m\",\"outputs\":[]}"));
+                Stage stage = new Stage(
+                        Map.of(
+                                "b",
+                                Stage.upstream(
+                                        UpstreamProtocol.REST,
+                                        binary.endpoint(),
+                                        ServerDialect.TRITON,
+                                        BinaryTensorData.TRUE,
+                                        false),
+                                "j",
+                                Stage.rest(json, ServerDialect.MLSERVER)),
+                        Map.of("m", targets(List.of(target("b", "b", null, 0), target("j", "j", null, 1)))),
+                        null,
+                        false);
+                Http1Client http = stage.http1()) {
+            http.post("/v2/models/m/infer", head + "\7\0\0\0", "Inference-Header-Content-Length: " + head.length())
+                    .response();
+            FakeRestServer.RestRequest seen = Stage.posted(json);
+            assertThat(seen.head().toLowerCase(Locale.ROOT)).doesNotContain("inference-header-content-length");
+            assertThat(seen.body())
+                    .isEqualTo("{\"inputs\":[{\"name\":\"x\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[7]}]}");
         }
     }
 }

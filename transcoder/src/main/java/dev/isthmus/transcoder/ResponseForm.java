@@ -36,11 +36,6 @@ public record ResponseForm(
         return new ResponseForm(wire, untouched, outputs, typed, sharedOutputs, id, other);
     }
 
-    /** The same for a response that is not passed through unchanged. */
-    public ResponseForm rewritten() {
-        return new ResponseForm(wire, false, outputs, typed, sharedOutputs, id, model);
-    }
-
     /**
      * Whether an encoded response on this wire is passed through byte for byte, so that it can be forwarded before it
      * is complete.

@@ -108,23 +108,26 @@ final class ProtobufBody extends RequestBody {
 
     @Override
     UpstreamMessage prepare(ServerFeatures peer, ModelRef model, @Nullable Consumer<RequestOutline> show) {
-        return new UpstreamMessage(transcoder.request(allocator, renamed(model), peer, show), form(peer, model));
+        InferMessage received = renamed(model);
+        InferMessage produced = transcoder.request(allocator, received, peer, show);
+        return new UpstreamMessage(produced, form(peer, model, produced == received));
     }
 
     @Override
     DecodedBody decode(ServerFeatures peer, ModelRef model) {
-        ResponseForm form = form(peer, model);
-        // A server that gets raw contents returns raw contents.
-        return new DecodedBody(transcoder.decoded(renamed(model), peer), form.typed() ? form.rewritten() : form);
+        return new DecodedBody(transcoder.decoded(renamed(model), peer), form(peer, model, false));
     }
 
-    private ResponseForm form(ServerFeatures peer, ModelRef model) {
-        boolean unchanged = peer.dialect().acceptsId(outline.id());
+    /** @param asReceived whether the server gets the contents as they were received */
+    private ResponseForm form(ServerFeatures peer, ModelRef model, boolean asReceived) {
+        boolean typed = typed(peer);
+        // A server that gets raw contents returns raw contents.
+        boolean unchanged = peer.dialect().acceptsId(outline.id()) && (asReceived || !typed);
         return new ResponseForm(
                 Wire.PROTOBUF,
                 unchanged,
                 OutputForms.JSON,
-                typed(peer),
+                typed,
                 sharedOutputs(peer, unchanged),
                 outline.id(),
                 responseModel(model));
@@ -216,7 +219,7 @@ final class ProtobufBody extends RequestBody {
             }
             started = true;
             long length = model.equals(outline.model()) ? raw.length() : raw.length() + rename(model);
-            return new StreamedMessage(length, form(peer, model));
+            return new StreamedMessage(length, form(peer, model, true));
         }
 
         /** Replaces the model name in the head; returns by how many bytes it grows. */

@@ -175,9 +175,10 @@ public final class RestWriter {
         json.close(']');
     }
 
+    /** Whether it has to be encoded: it is no text, or the client asks for base64, which its server has not written. */
     static boolean base64(Tensor tensor, OutputForms forms) {
-        return tensor.dataType() == DataType.BYTES
-                && (forms.base64().contains(tensor.name()) || TensorText.needsBase64(tensor));
+        boolean asked = forms.base64().contains(tensor.name()) && !ParameterValue.base64(tensor.parameters());
+        return tensor.dataType() == DataType.BYTES && (asked || TensorText.needsBase64(tensor));
     }
 
     private static void description(JsonWriter json, Tensor tensor) {

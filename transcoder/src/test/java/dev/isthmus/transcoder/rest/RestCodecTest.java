@@ -400,6 +400,21 @@ class RestCodecTest {
         body.release();
     }
 
+    /** MLServer, which is asked for it too, says over gRPC that it has done so. */
+    @Test
+    void base64_thatTheServerHasWritten_isNotEncodedAgain() {
+        ByteBuf data = ALLOCATOR.buffer().writeBytes(elements("YWJjZA==".getBytes(UTF_8)));
+        Map<String, Parameter> parameters = Map.of("content_type", new Parameter.Text("base64"));
+        Tensor tensor = new Tensor("x", DataType.BYTES, Shape.of(1), parameters, data);
+        RestBody body = RestWriter.response(
+                ALLOCATOR,
+                new InferResponse(MODEL, "", Map.of(), List.of(tensor)),
+                new OutputForms(false, Map.of(), Set.of("x"), NonFinite.TOKEN));
+        assertThat(body.content().toString(UTF_8))
+                .contains("\"parameters\":{\"content_type\":\"base64\"},\"data\":[\"YWJjZA==\"]");
+        body.release();
+    }
+
     @Test
     void bytes_notText_isWrittenAsBase64AndReadBack() {
         ByteBuf data =

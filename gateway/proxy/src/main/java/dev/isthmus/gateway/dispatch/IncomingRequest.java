@@ -43,7 +43,7 @@ final class IncomingRequest implements RequestSink {
         RoutedCall routed = RoutedCall.of(exchange);
         RequestBody body = switch (infer.form()) {
             case BodyForm.RestForm rest
-            when rest.jsonLength() == 0 -> new RawBinaryBody(exchange, infer.model(), transcoder, infer.stream());
+            when rest.jsonLength() == 0 -> new RawBinaryBody(exchange, infer, transcoder, rules.nonFinite(rest));
             case BodyForm.RestForm rest -> new JsonBody(exchange, infer, rest, transcoder, rules);
             case BodyForm.ProtobufForm protobuf -> new ProtobufBody(exchange, infer.model(), transcoder, protobuf);
         };

@@ -55,7 +55,7 @@ final class JsonBody extends RequestBody {
         this.text = new JsonText(
                 allocator, requested, sent.jsonLength(), decoded ? reading.decoding() : reading, rules.limits());
         this.sent = sent;
-        this.nonFinite = sent.nonFinite() == null ? rules.nonFinite() : sent.nonFinite();
+        this.nonFinite = rules.nonFinite(sent);
         this.events = infer.stream();
     }
 

@@ -134,6 +134,11 @@ public record ProxyStack(
                     .withTensors(config.limits().maxTensors());
             return new InferRules(limits, config.answers().nonFinite());
         }
+
+        /** The form of NaN and the infinities in the response to a request: the client's, or the configured one. */
+        NonFinite nonFinite(Operation.BodyForm.RestForm request) {
+            return request.nonFinite() == null ? nonFinite : request.nonFinite();
+        }
     }
 
     /** Names routes for metrics and logs, from a bounded set. */

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Exchange;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.dispatch.RequestBody.DecodedBody;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
@@ -16,6 +17,7 @@ import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.buffer.BufferCollector;
 import dev.isthmus.transcoder.buffer.MessageSplice;
+import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.Wire;
@@ -30,18 +32,19 @@ import org.jspecify.annotations.Nullable;
  * A raw binary request: the body is the data of the model's one input, whose name, datatype and shape are the model's
  * (binary tensor data extension, "Raw Binary Request"). If one extent of the shape is variable, it follows from the
  * size of the body; if several are and the first is one of them, that one is the batch's, and the request is a batch of
- * one. A BYTES input has one element, without its length prefix. All outputs are returned as binary data.
+ * one. A BYTES input has one element, without its length prefix. All outputs are returned as binary data, in events as
+ * JSON.
  */
 final class RawBinaryBody extends RequestBody {
-    private final boolean events;
+    private final OutputForms outputs;
     private final BufferCollector gathered;
     private @Nullable ByteBuf body;
     private @Nullable ModelMetadata metadata;
 
-    /** @param requested the model as the client names it */
-    RawBinaryBody(Exchange exchange, ModelRef requested, Transcoder transcoder, boolean events) {
-        super(exchange, requested, transcoder);
-        this.events = events;
+    /** @param nonFinite how NaN and the infinities are written in events */
+    RawBinaryBody(Exchange exchange, Operation.Infer infer, Transcoder transcoder, NonFinite nonFinite) {
+        super(exchange, infer.model(), transcoder);
+        this.outputs = infer.stream() ? OutputForms.JSON.with(nonFinite) : OutputForms.BINARY;
         this.gathered = new BufferCollector(allocator);
     }
 
@@ -121,14 +124,7 @@ final class RawBinaryBody extends RequestBody {
     }
 
     private ResponseForm form(ModelRef model) {
-        return new ResponseForm(
-                Wire.REST,
-                false,
-                events ? OutputForms.JSON : OutputForms.BINARY,
-                false,
-                Map.of(),
-                "",
-                responseModel(model));
+        return new ResponseForm(Wire.REST, false, outputs, false, Map.of(), "", responseModel(model));
     }
 
     private ModelMetadata.TensorMetadata input() {

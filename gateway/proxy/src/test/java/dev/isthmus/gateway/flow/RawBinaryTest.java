@@ -206,6 +206,28 @@ class RawBinaryTest {
     }
 
     @Test
+    void events_areJson_andHaveNotFiniteNumbersAsTheClientWants() throws Exception {
+        String metadata = "{\"name\":\"m\",\"platform\":\"\",\"inputs\":[{\"name\":\"x\",\"datatype\":\"UINT8\","
+                + "\"shape\":[-1]}],\"outputs\":[]}";
+        String response = "{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[1],"
+                + "\"data\":[NaN]}]}";
+        try (FakeRestServer rest = FakeRestServer.that((request, out) -> {
+                    FakeRestServer.write(
+                            out, FakeRestServer.ok(request.head().startsWith("POST") ? response : metadata));
+                    return true;
+                });
+                Stage other = Stage.of(Stage.rest(rest, ServerDialect.GENERIC));
+                Http1Client to = other.http1()) {
+            String accept = "Accept: application/json;nonfinite=null";
+            assertThat(to.post("/v2/models/m/infer_stream", "\1", RAW, accept)
+                            .head()
+                            .status())
+                    .isEqualTo(200);
+            assertThat(to.chunks()).isEqualTo("data: " + response.replace("NaN", "null") + "\n\n");
+        }
+    }
+
+    @Test
     void localModel_takesIt() throws Exception {
         try (Stage local = Stage.local();
                 Http1Client to = local.http1()) {

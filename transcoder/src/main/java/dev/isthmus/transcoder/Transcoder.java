@@ -8,6 +8,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.oip.RequestedOutput;
+import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.TensorCheck;
@@ -81,7 +82,7 @@ public final class Transcoder {
             }
             checked = true;
         }
-        InferRequest request = classifiable(decoded(message, allowed), peer.dialect());
+        InferRequest request = expressible(decoded(message, allowed), peer);
         if (shown != null && !checked) {
             show(request, shown);
         }
@@ -132,8 +133,7 @@ public final class Transcoder {
      * @throws OipException INVALID_ARGUMENT if the peer does not support it
      */
     public RestParts parts(ByteBufAllocator allocator, InferRequest head, RestRequestReader data, ServerFeatures peer) {
-        InferRequest permitted =
-                classifiable(permitted(head, limits.withSharedMemory(peer.sharedMemory())), peer.dialect());
+        InferRequest permitted = expressible(permitted(head, limits.withSharedMemory(peer.sharedMemory())), peer);
         return new RestParts(
                 allocator,
                 ProtobufWriter.requestHead(allocator, permitted, peer.dialect()),
@@ -186,18 +186,34 @@ public final class Transcoder {
         }
     }
 
-    /** Refuses a classification that the server would ignore: the client would take the output for it. */
-    private static InferRequest classifiable(InferRequest request, Dialect dialect) {
-        if (!dialect.classifies()) {
+    /** Refuses what the server would not get, or would ignore: the client would take the response for another. */
+    private static InferRequest expressible(InferRequest request, ServerFeatures peer) {
+        try {
+            requireParameters(request.parameters(), peer);
+            for (Tensor input : request.inputs()) {
+                requireParameters(input.parameters(), peer);
+            }
             for (RequestedOutput output : request.outputs()) {
-                if (output.classified()) {
-                    request.release();
+                requireParameters(output.parameters(), peer);
+                if (output.classified() && !peer.dialect().classifies()) {
                     throw OipException.invalid(
                             "output '" + output.name() + "': the model's server does not support classification");
                 }
             }
+            return request;
+        } catch (OipException refused) {
+            request.release();
+            throw refused;
         }
-        return request;
+    }
+
+    private static void requireParameters(Map<String, Parameter> parameters, ServerFeatures peer) {
+        for (Map.Entry<String, Parameter> parameter : parameters.entrySet()) {
+            if (parameter.getValue() instanceof Parameter.Json && !peer.anyParameter()) {
+                throw OipException.invalid("parameter '" + parameter.getKey() + "': a string, a number of at most 64"
+                        + " bits or a boolean is expected in a request to this model");
+            }
+        }
     }
 
     /** The inputs sent as JSON even to a server with binary data, because its models may inspect the JSON. */

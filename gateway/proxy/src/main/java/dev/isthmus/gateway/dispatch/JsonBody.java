@@ -10,7 +10,6 @@ import dev.isthmus.gateway.dispatch.RequestBody.DecodedBody;
 import dev.isthmus.gateway.dispatch.RequestUpload.StreamedRequest;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestOutline;
 import dev.isthmus.oip.RequestedOutput;
@@ -69,7 +68,7 @@ final class JsonBody extends RequestBody {
     StreamedRequest streamed() {
         if (parts == null) {
             RestRequest head = text.head(sent.bodyLength());
-            if (head != null && head.foreignParameter() == null) {
+            if (head != null) {
                 parts = new BinaryPartsRequest(head);
             }
         }
@@ -132,11 +131,6 @@ final class JsonBody extends RequestBody {
     @Override
     DecodedBody decode(ServerFeatures peer, ModelRef model) {
         RestRequest full = text.inFull();
-        String foreign = full.foreignParameter();
-        if (foreign != null && !peer.anyParameter()) {
-            throw OipException.invalid("parameter '" + foreign
-                    + "': a string, a number of at most 64 bits or a boolean is expected in a request to this model");
-        }
         return new DecodedBody(
                 new InferMessage.DecodedRequest(
                         full.retained(allocator, peer.dialect()).withModel(model), full.plainInputs()),

@@ -20,6 +20,7 @@ import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.json.JsonCheck;
+import dev.isthmus.transcoder.json.MemberScanner;
 import dev.isthmus.transcoder.message.ExpectedOrigin;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
@@ -102,8 +103,9 @@ record RestResponses(UpstreamFailures failures) {
     }
 
     ReplyMessage serverReady(int status, ByteBuf body) {
+        boolean ready = status == OK && !denies(body, "ready") && !denies(body, "live");
         body.release();
-        return new ReplyMessage.Ready(status == OK);
+        return new ReplyMessage.Ready(ready);
     }
 
     /** Triton and MLServer return 400 for a model that is not ready, MLServer 404 for an unknown one, KServe 503. */
@@ -113,10 +115,16 @@ record RestResponses(UpstreamFailures failures) {
             if (!notReady) {
                 requireOk(status, body);
             }
-            return new ReplyMessage.ModelReadyState(model, !notReady);
+            return new ReplyMessage.ModelReadyState(model, !notReady && !denies(body, "ready"));
         } finally {
             body.release();
         }
+    }
+
+    /** Whether a body, which may be empty, says no by this member in spite of status 200, as aiSSEMBLE's servers do. */
+    private static boolean denies(ByteBuf body, String member) {
+        MemberScanner members = new MemberScanner(body, body.readerIndex(), body.writerIndex());
+        return members.find(member) && body.getByte(members.start()) == 'f';
     }
 
     ReplyMessage.Server serverMetadata(int status, ByteBuf body) {

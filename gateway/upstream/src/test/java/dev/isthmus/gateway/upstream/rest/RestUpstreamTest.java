@@ -351,6 +351,23 @@ class RestUpstreamTest {
         assertThat(modelReady().response()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, ready));
     }
 
+    /** The protocol document has the member {@code live} for the server as well. */
+    @ParameterizedTest
+    @CsvSource({
+        "ready, false, false, false",
+        "ready, ' false ', false, false",
+        "live, false, false, true",
+        "ready, true, true, true",
+        "ready, null, true, true"
+    })
+    void ready_isNotWhatTheBodyDenies(String member, String value, boolean server, boolean model) throws Exception {
+        SERVER.stubFor(any(anyUrl()).willReturn(okJson("{\"name\":\"simple\",\"" + member + "\":" + value + "}")));
+        var reply =
+                ask((upstream, r) -> upstream.send(rest.bench().call(), new UpstreamRequest.ServerReadyRequest(), r));
+        assertThat(reply.response()).isEqualTo(new ReplyMessage.Ready(server));
+        assertThat(modelReady().response()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, model));
+    }
+
     @Test
     void modelReady_ofServerThatFails_fails() throws Exception {
         SERVER.stubFor(get("/v2/models/simple/ready").willReturn(aResponse().withStatus(500)));

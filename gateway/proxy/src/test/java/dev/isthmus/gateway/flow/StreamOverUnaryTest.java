@@ -27,6 +27,8 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** ModelStreamInfer over upstreams without streams: REST servers and the embedded models. */
 class StreamOverUnaryTest {
@@ -187,6 +189,21 @@ class StreamOverUnaryTest {
                 assertThat(Infer.envelope(client.response()).getInferResponse().getId())
                         .isEqualTo(id);
             }
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    /** MLServer makes one up for a request without an id, models of KServe for any. */
+    @ParameterizedTest
+    @CsvSource({"MLSERVER, ''", "KSERVE, ''", "KSERVE, mine"})
+    void rest_idThatTheServerMakesUp_isLeftOut(ServerDialect dialect, String id) throws Exception {
+        try (FakeRestServer server = FakeRestServer.sending(ok(Infer.responseJson("m", "made-up", 1)));
+                Stage stage = Stage.of(Stage.rest(server, dialect))) {
+            GrpcClient client = open(stage);
+            client.send(Infer.request("m", id, 1).toByteArray());
+            client.end();
+            assertThat(Infer.envelope(client.response()).getInferResponse().getId())
+                    .isEqualTo(id);
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
         }
     }

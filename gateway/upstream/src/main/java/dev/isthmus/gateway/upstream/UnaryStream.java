@@ -12,6 +12,7 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.StreamParameters;
+import dev.isthmus.transcoder.message.Wire;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -153,9 +154,11 @@ public final class UnaryStream implements UpstreamStream {
         private ReplyMessage.Inference inStream(ReplyMessage.Inference response) {
             Dialect dialect = upstream.peer().dialect();
             boolean marked = emptyFinal || dialect == Dialect.TRITON;
+            // One that is written anew has the request's id, whatever the server says.
+            boolean own = upstream.peer().wire() == Wire.PROTOBUF && dialect.acceptsId(id);
             return new ReplyMessage.Inference(
                     response.message(),
-                    dialect.acceptsId(id) ? response.id() : id,
+                    own ? response.id() : id,
                     marked && upstream.peer().singleResponses(),
                     sharedOutputs);
         }

@@ -128,29 +128,27 @@ record RestResponses(UpstreamFailures failures) {
     }
 
     ReplyMessage.Server serverMetadata(int status, ByteBuf body) {
-        try {
-            requireOk(status, body);
-            return new ReplyMessage.Server(MetadataJson.server(body));
-        } catch (IOException e) {
-            throw notMetadata(e);
-        } finally {
-            body.release();
-        }
+        return new ReplyMessage.Server(metadata(status, body, MetadataJson::server));
     }
 
     ReplyMessage modelMetadata(int status, ByteBuf body) {
+        return new ReplyMessage.Model(metadata(status, body, MetadataJson::model));
+    }
+
+    private <T> T metadata(int status, ByteBuf body, MetadataReader<T> reader) {
         try {
             requireOk(status, body);
-            return new ReplyMessage.Model(MetadataJson.model(body));
+            return reader.read(MetadataJson.object(body));
         } catch (IOException e) {
-            throw notMetadata(e);
+            throw failures.badResponse("sent metadata that violate the protocol", e);
         } finally {
             body.release();
         }
     }
 
-    private OipException notMetadata(IOException cause) {
-        return failures.badResponse("sent metadata that violate the protocol", cause);
+    @FunctionalInterface
+    private interface MetadataReader<T> {
+        T read(JsonNode json) throws IOException;
     }
 
     /** Requires status 200. A failure has the time after which the server asks to repeat. */
@@ -315,23 +313,11 @@ record RestResponses(UpstreamFailures failures) {
 
         private MetadataJson() {}
 
-        /**
-         * Reads server metadata.
-         *
-         * @param body borrowed
-         */
-        static ServerMetadata server(ByteBuf body) throws IOException {
-            JsonNode json = object(body);
+        static ServerMetadata server(JsonNode json) {
             return new ServerMetadata(text(json, "name"), text(json, "version"), texts(json, "extensions"));
         }
 
-        /**
-         * Reads model metadata.
-         *
-         * @param body borrowed
-         */
-        static ModelMetadata model(ByteBuf body) throws IOException {
-            JsonNode json = object(body);
+        static ModelMetadata model(JsonNode json) throws IOException {
             return new ModelMetadata(
                     text(json, "name"),
                     texts(json, "versions"),
@@ -352,7 +338,7 @@ record RestResponses(UpstreamFailures failures) {
             return properties;
         }
 
-        private static JsonNode object(ByteBuf body) throws IOException {
+        static JsonNode object(ByteBuf body) throws IOException {
             JsonNode json;
             try (var stream = new ByteBufInputStream(body.slice())) {
                 json = JSON.readTree((InputStream) stream);

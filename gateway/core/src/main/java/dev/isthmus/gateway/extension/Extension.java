@@ -95,7 +95,7 @@ public enum Extension {
             Rest.post("/v2/repository/models/{model}/load", "/v2/repository/{repository}/models/{model}/load"),
             RepositoryModelLoadRequest.getDefaultInstance(),
             RepositoryModelLoadResponse.getDefaultInstance(),
-            JsonForm.FILES,
+            JsonForm.PARAMETERS,
             JsonForm.NOTHING,
             FanOut.EVERY_SERVER),
     REPOSITORY_UNLOAD(
@@ -104,7 +104,7 @@ public enum Extension {
             Rest.post("/v2/repository/models/{model}/unload", "/v2/repository/{repository}/models/{model}/unload"),
             RepositoryModelUnloadRequest.getDefaultInstance(),
             RepositoryModelUnloadResponse.getDefaultInstance(),
-            RepositoryJson.UNLOAD_REQUEST,
+            JsonForm.PARAMETERS,
             JsonForm.NOTHING,
             FanOut.EVERY_SERVER),
     SYSTEM_SHARED_MEMORY_STATUS(
@@ -326,7 +326,7 @@ public enum Extension {
 
     /** Whether its request may contain the files of a model, and so be large. */
     public boolean carriesFiles() {
-        return requestForm.equals(JsonForm.FILES);
+        return this == REPOSITORY_LOAD;
     }
 
     /** Whether it loads or unloads a model. */

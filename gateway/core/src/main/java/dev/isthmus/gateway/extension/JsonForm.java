@@ -15,8 +15,8 @@ record JsonForm(FormReader reader, FormWriter writer) {
     static final JsonForm NOTHING = new JsonForm((json, into) -> {}, message -> ProtobufJson.object());
     /** One member per field, under the field's name, as {@link ProtobufJson} writes it. */
     static final JsonForm FIELDS = new JsonForm(ProtobufJson::read, ProtobufJson::write);
-    /** A model's files, which are not read into a tree: {@link LoadRequests}. */
-    static final JsonForm FILES = new JsonForm(
+    /** Of a load or unload, whose parameters may be a model's files: not read into a tree ({@link LoadRequests}). */
+    static final JsonForm PARAMETERS = new JsonForm(
             (json, into) -> {
                 throw new IOException("is read as a stream");
             },

@@ -23,8 +23,9 @@ import java.io.OutputStream;
 import java.util.Arrays;
 
 /**
- * Converts requests to load a model to the other protocol. Their parameters may be the model's files, many MiB of
- * base64 in JSON, so they are streamed instead of read into a tree; heap usage is about twice the size of the files.
+ * Converts requests to load or unload a model, whose messages have the same fields, to the other protocol. Their
+ * parameters may be the model's files, many MiB of base64 in JSON, so they are streamed instead of read into a tree;
+ * heap usage is about twice the size of the files.
  */
 final class LoadRequests {
     /** Prefix of the parameters that hold the bytes of a file. */
@@ -50,8 +51,11 @@ final class LoadRequests {
             if (parser.nextToken() == JsonToken.START_OBJECT) {
                 while (parser.nextToken() == JsonToken.FIELD_NAME) {
                     boolean parameters = parser.currentName().equals("parameters");
-                    if (parser.nextToken() == JsonToken.START_OBJECT && parameters) {
+                    JsonToken value = parser.nextToken();
+                    if (parameters && value == JsonToken.START_OBJECT) {
                         parameters(parser, load);
+                    } else if (parameters && value != JsonToken.VALUE_NULL) {
+                        throw OipException.invalid("'parameters': an object is expected");
                     } else {
                         parser.skipChildren();
                     }
@@ -70,7 +74,7 @@ final class LoadRequests {
     }
 
     /** The parameter of the value that a parser is at. */
-    static ModelRepositoryParameter parameter(String name, JsonParser parser) throws IOException {
+    private static ModelRepositoryParameter parameter(String name, JsonParser parser) throws IOException {
         ModelRepositoryParameter.Builder parameter = ModelRepositoryParameter.newBuilder();
         switch (parser.currentToken()) {
             case VALUE_TRUE, VALUE_FALSE -> parameter.setBoolParam(parser.getBooleanValue());

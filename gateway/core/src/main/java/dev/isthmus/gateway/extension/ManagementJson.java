@@ -41,11 +41,12 @@ public final class ManagementJson {
      */
     public static ByteBuf toProtobuf(Extension extension, ModelRef model, String resource, ByteBuf content)
             throws IOException {
-        Message.Builder message = extension.request().type().newBuilderForType();
-        if (extension.carriesFiles()) {
-            extension.request().name(message, model, resource);
-            return LoadRequests.toProtobuf((RepositoryModelLoadRequest.Builder) message, content);
+        if (extension.requestForm().equals(JsonForm.PARAMETERS)) {
+            RepositoryModelLoadRequest.Builder load = RepositoryModelLoadRequest.newBuilder();
+            Extension.REPOSITORY_LOAD.request().name(load, model, resource);
+            return LoadRequests.toProtobuf(load, content);
         }
+        Message.Builder message = extension.request().type().newBuilderForType();
         extension.requestForm().reader().read(document(content), message);
         extension.request().name(message, model, resource);
         return Unpooled.wrappedBuffer(message.build().toByteArray());
@@ -75,10 +76,10 @@ public final class ManagementJson {
 
     /** The JSON body of a request (borrowed) for a REST server, owned by the caller; names are in the path. */
     public static ByteBuf toJson(Extension extension, ByteBuf message) throws IOException {
-        if (extension.carriesFiles()) {
+        JsonForm form = extension.requestForm();
+        if (form.equals(JsonForm.PARAMETERS)) {
             return LoadRequests.toJson(message);
         }
-        JsonForm form = extension.requestForm();
         JsonNode json = ProtobufJson.object();
         if (!form.equals(JsonForm.NOTHING)) {
             json = form.writer()

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.extension;
 
-import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -9,7 +8,6 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.ModelConfigResponse;
 import dev.isthmus.proto.RepositoryIndexRequest;
 import dev.isthmus.proto.RepositoryIndexResponse;
-import dev.isthmus.proto.RepositoryModelUnloadRequest;
 import dev.isthmus.proto.triton.ModelConfig;
 import java.io.IOException;
 
@@ -29,17 +27,6 @@ public final class RepositoryJson {
                 }
             },
             RepositoryJson::index);
-
-    static final JsonForm UNLOAD_REQUEST = new JsonForm(
-            (json, into) -> {
-                for (var each : json.path("parameters").properties()) {
-                    JsonParser value = each.getValue().traverse();
-                    value.nextToken();
-                    ((RepositoryModelUnloadRequest.Builder) into)
-                            .putParameters(each.getKey(), LoadRequests.parameter(each.getKey(), value));
-                }
-            },
-            RepositoryJson::unload);
 
     /** The configuration itself, which is nested in the protobuf response. */
     static final JsonForm CONFIG_RESPONSE = new JsonForm(
@@ -87,20 +74,5 @@ public final class RepositoryJson {
                 RepositoryIndexResponse.newBuilder().mergeFrom(content);
         index.getModelsBuilderList().forEach(model -> model.setState(plainState(model.getState())));
         return index.build().toByteArray();
-    }
-
-    private static JsonNode unload(Message message) {
-        ObjectNode json = ProtobufJson.object();
-        ObjectNode node = json.putObject("parameters");
-        ((RepositoryModelUnloadRequest) message).getParametersMap().forEach((name, value) -> {
-            switch (value.getParameterChoiceCase()) {
-                case BOOL_PARAM -> node.put(name, value.getBoolParam());
-                case INT64_PARAM -> node.put(name, value.getInt64Param());
-                case STRING_PARAM -> node.put(name, value.getStringParam());
-                case BYTES_PARAM -> node.put(name, SharedMemoryJson.base64(value.getBytesParam()));
-                case PARAMETERCHOICE_NOT_SET -> node.putNull(name);
-            }
-        });
-        return json;
     }
 }

@@ -58,6 +58,7 @@ class LoadRequestsTest {
         message.release();
         assertThat(turned("").getParametersMap()).isEmpty();
         assertThat(turned("{}").getParametersMap()).isEmpty();
+        assertThat(turned("{\"parameters\":null}").getParametersMap()).isEmpty();
     }
 
     @Test
@@ -66,6 +67,11 @@ class LoadRequestsTest {
             assertThat(catchThrowableOfType(OipException.class, () -> turned("{\"parameters\":{\"p\":" + value + "}}"))
                             .message())
                     .isEqualTo("parameter 'p': a string, an integer or a boolean is expected");
+        }
+        for (String value : new String[] {"[]", "\"p\"", "1", "true"}) {
+            assertThat(catchThrowableOfType(OipException.class, () -> turned("{\"parameters\":" + value + "}"))
+                            .message())
+                    .isEqualTo("'parameters': an object is expected");
         }
         assertThat(catchThrowableOfType(OipException.class, () -> turned("{\"parameters\":{\"file:a\":\"no!\"}}"))
                         .message())

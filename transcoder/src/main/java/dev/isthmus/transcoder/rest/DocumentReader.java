@@ -250,29 +250,21 @@ final class DocumentReader extends ObjectReader {
 
         /** @throws OipException INVALID_ARGUMENT for a reserved name with a value of another type */
         static void require(String name, Parameter value) {
-            boolean right = switch (name) {
-                case "sequence_id" -> value instanceof Parameter.Text || unsigned(value);
-                case "sequence_start", "sequence_end" -> value instanceof Parameter.Bool;
-                case "priority", "timeout" -> unsigned(value);
-                default -> true;
+            String expected = switch (name) {
+                case "sequence_id" ->
+                    value instanceof Parameter.Text || unsigned(value) ? "" : "an integer of 0 or more, or a string,";
+                case "sequence_start", "sequence_end" -> value instanceof Parameter.Bool ? "" : "a boolean";
+                case "priority", "timeout" -> unsigned(value) ? "" : "an integer of 0 or more";
+                default -> "";
             };
-            if (!right) {
-                throw OipException.invalid("parameter '" + name + "': "
-                        + (name.startsWith("sequence_s") || name.startsWith("sequence_e")
-                                ? "a boolean"
-                                : name.equals("sequence_id")
-                                        ? "an integer of 0 or more, or a string,"
-                                        : "an integer of 0 or more")
-                        + " is expected, got " + shown(value));
+            if (!expected.isEmpty()) {
+                String shown = value instanceof Parameter.Text text ? TensorCheck.shown(text.value()) : value.text();
+                throw OipException.invalid("parameter '" + name + "': " + expected + " is expected, got " + shown);
             }
         }
 
         private static boolean unsigned(Parameter value) {
             return value instanceof Parameter.Uint64 || (value instanceof Parameter.Int64 int64 && int64.value() >= 0);
-        }
-
-        private static String shown(Parameter value) {
-            return value instanceof Parameter.Text text ? TensorCheck.shown(text.value()) : value.text();
         }
     }
 

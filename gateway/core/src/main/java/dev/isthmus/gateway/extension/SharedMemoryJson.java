@@ -20,15 +20,16 @@ import java.util.Objects;
 final class SharedMemoryJson {
     static final JsonForm CUDA_REGISTER = new JsonForm(
             (json, into) -> {
-                String handle = json.path("raw_handle").path("b64").asText();
+                String text = json.path("raw_handle").path("b64").asText();
                 ((CudaSharedMemoryRegisterRequest.Builder)
                                 ProtobufJson.read(((ObjectNode) json).without("raw_handle"), into))
-                        .setRawHandle(bytes("raw_handle", handle));
+                        .setRawHandle(handle(text));
             },
             message -> {
                 var request = (CudaSharedMemoryRegisterRequest) message;
                 ObjectNode json = ProtobufJson.object();
-                json.putObject("raw_handle").put("b64", base64(request.getRawHandle()));
+                byte[] handle = request.getRawHandle().toByteArray();
+                json.putObject("raw_handle").put("b64", Base64.getEncoder().encodeToString(handle));
                 return json.put("device_id", request.getDeviceId()).put("byte_size", request.getByteSize());
             });
 
@@ -63,15 +64,11 @@ final class SharedMemoryJson {
         return regions;
     }
 
-    static ByteString bytes(String name, String base64) {
+    private static ByteString handle(String base64) {
         try {
             return ByteString.copyFrom(Base64.getDecoder().decode(base64));
         } catch (IllegalArgumentException e) {
-            throw new OipException(ErrorCode.INVALID_ARGUMENT, "'" + name + "': base64 is expected", e);
+            throw new OipException(ErrorCode.INVALID_ARGUMENT, "'raw_handle': base64 is expected", e);
         }
-    }
-
-    static String base64(ByteString bytes) {
-        return Base64.getEncoder().encodeToString(bytes.toByteArray());
     }
 }

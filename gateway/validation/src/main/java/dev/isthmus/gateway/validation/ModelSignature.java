@@ -37,16 +37,7 @@ public final class ModelSignature {
     private record DeclaredInput(String name, @Nullable DataType dataType, Shape shape, boolean decoded) {
 
         boolean accepts(Shape given) {
-            int rank = shape.rank();
-            if (rank == 0) {
-                return true;
-            }
-            boolean accepted = given.rank() == rank;
-            for (int i = 0; accepted && i < rank; i++) {
-                long extent = shape.extent(i);
-                accepted = extent < 0 || extent == given.extent(i);
-            }
-            return accepted;
+            return shape.rank() == 0 || shape.accepts(given);
         }
     }
 

@@ -263,10 +263,11 @@ public final class CallMetrics implements Layer {
         synchronized void objectives(@Nullable ObjectivesConfig wanted) {
             ObjectiveMeters before = objectives;
             if (!Objects.equals(wanted, before == null ? null : before.config)) {
-                objectives = wanted == null ? null : new ObjectiveMeters(registry, route, wanted);
                 if (before != null) {
                     before.close();
                 }
+                // Counts anew.
+                objectives = wanted == null ? null : new ObjectiveMeters(registry, route, wanted);
             }
         }
 

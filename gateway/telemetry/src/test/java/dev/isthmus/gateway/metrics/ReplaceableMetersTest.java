@@ -29,11 +29,27 @@ class ReplaceableMetersTest {
     }
 
     @Test
-    void meterOfAnotherOwner_isReplaced() {
-        Counter before = calls(older);
-        Counter after = calls(newer);
-        assertThat(after).isNotSameAs(before);
-        assertThat(registry.getMeters()).singleElement().isSameAs(after);
+    void counterOfAnotherOwner_goesOnCounting() {
+        calls(older).increment();
+        calls(newer).increment();
+        newer.close();
+        calls(older).increment();
+        assertThat(registry.get("calls").counter().count()).isEqualTo(3);
+    }
+
+    /** A reload that is rejected closes what it has made; of two listeners with one certificate one may be removed. */
+    @Test
+    void close_showsAgainWhatTheNewestOwnerThatIsLeftReads() {
+        ReplaceableMeters third = new ReplaceableMeters(registry);
+        older.add(Gauge.builder("state", () -> 1)::register);
+        newer.add(Gauge.builder("state", () -> 2)::register);
+        third.add(Gauge.builder("state", () -> 3)::register);
+        newer.close();
+        assertThat(registry.get("state").gauge().value()).isEqualTo(3);
+        third.close();
+        assertThat(registry.get("state").gauge().value()).isEqualTo(1);
+        older.close();
+        assertThat(registry.getMeters()).isEmpty();
     }
 
     @Test

@@ -13,9 +13,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.util.concurrent.FastThreadLocal;
-import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -42,7 +40,7 @@ public final class ResponseCaches {
             return new RequestHasher(secret);
         }
     };
-    /** By route: the last one that was opened. */
+    /** By route: the last one that was installed. */
     private final ConcurrentSkipListMap<String, ResponseCache> current = new ConcurrentSkipListMap<>();
 
     /** With a quarter of the heap. */
@@ -58,13 +56,16 @@ public final class ResponseCaches {
         this.memory = new ReservedBytes(limit);
     }
 
-    /** An empty cache for a route; the one before, if there is one, is to be closed. */
+    /** An empty cache for a route, to be installed or closed. */
     public ResponseCache open(String route, CacheConfig config) {
-        CacheMeters meters = new CacheMeters(registry, route);
-        ResponseCache cache = new ResponseCache(route, config, this, meters, nanoTime);
-        meters.show(cache);
-        current.put(route, cache);
-        return cache;
+        return new ResponseCache(route, config, this, new CacheMeters(registry, route), nanoTime);
+    }
+
+    /** This cache is in use for its route; the one before, if there is another one, is to be closed. */
+    public void install(ResponseCache cache) {
+        if (current.put(cache.route(), cache) != cache) {
+            cache.meters().show(cache);
+        }
     }
 
     /**
@@ -95,19 +96,13 @@ public final class ResponseCaches {
     }
 
     void closed(ResponseCache cache) {
-        if (current.remove(cache.route(), cache)) {
-            cache.meters().close();
-        }
+        current.remove(cache.route(), cache);
+        cache.meters().close();
     }
 
     /** Whether there is a cache for a route. */
     public boolean has(String route) {
         return current.containsKey(route);
-    }
-
-    /** Whether there is none. */
-    public boolean isEmpty() {
-        return current.isEmpty();
     }
 
     /**
@@ -141,30 +136,26 @@ public final class ResponseCaches {
 
     /** Counts what becomes of the requests and responses of one model with a cache. Thread-safe. */
     static final class CacheMeters {
-        private final MeterRegistry registry;
+        private final ReplaceableMeters meters;
         private final Map<CacheOutcome, Counter> outcomes;
         private final Map<UnstoredReason, Counter> unstored;
         private final Counter evicted;
         private final Counter expired;
-        private final ReplaceableMeters gauges;
 
         CacheMeters(MeterRegistry registry, String model) {
-            this.registry = registry;
-            gauges = new ReplaceableMeters(registry);
+            meters = new ReplaceableMeters(registry);
             outcomes = LabelledCounters.of(
                     CacheOutcome.class,
-                    each -> Counter.builder("isthmus.cache.requests")
+                    each -> meters.add(Counter.builder("isthmus.cache.requests")
                             .description("Inference requests to models with a cache, by what became of them")
                             .tag("model", model)
-                            .tag("result", each.label())
-                            .register(registry));
+                            .tag("result", each.label())::register));
             unstored = LabelledCounters.of(
                     UnstoredReason.class,
-                    each -> Counter.builder("isthmus.cache.unstored")
+                    each -> meters.add(Counter.builder("isthmus.cache.unstored")
                             .description("Responses that were not kept, by reason")
                             .tag("model", model)
-                            .tag("reason", each.label())
-                            .register(registry));
+                            .tag("reason", each.label())::register));
             evicted = removed(model, "size");
             expired = removed(model, "expired");
         }
@@ -187,18 +178,17 @@ public final class ResponseCaches {
                 @Nullable String unit,
                 ResponseCache cache,
                 ToDoubleFunction<ResponseCache> value) {
-            gauges.add(Gauge.builder(name, cache, value)
+            meters.add(Gauge.builder(name, cache, value)
                     .description(description)
                     .tag("model", cache.route())
                     .baseUnit(unit)::register);
         }
 
         private Counter removed(String model, String cause) {
-            return Counter.builder("isthmus.cache.evictions")
+            return meters.add(Counter.builder("isthmus.cache.evictions")
                     .description("Responses that were removed because of max_bytes, the memory of all models, or ttl")
                     .tag("model", model)
-                    .tag("cause", cause)
-                    .register(registry);
+                    .tag("cause", cause)::register);
         }
 
         void count(CacheOutcome outcome) {
@@ -222,14 +212,8 @@ public final class ResponseCaches {
             }
         }
 
-        /** Removes them. */
         void close() {
-            gauges.close();
-            List<Counter> all = new ArrayList<>(outcomes.values());
-            all.addAll(unstored.values());
-            all.add(evicted);
-            all.add(expired);
-            all.forEach(registry::remove);
+            meters.close();
         }
     }
 }

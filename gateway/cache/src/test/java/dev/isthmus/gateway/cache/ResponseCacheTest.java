@@ -166,6 +166,12 @@ class ResponseCacheTest {
         }
     }
 
+    private ResponseCache open(String route, CacheConfig config) {
+        ResponseCache cache = caches.open(route, config);
+        caches.install(cache);
+        return cache;
+    }
+
     private Requested send(ResponseCache cache, int value) {
         Requested requested = new Requested(value, Map.of(), HeaderFields.NONE);
         requested.sendTo(cache);
@@ -193,7 +199,7 @@ class ResponseCacheTest {
 
     @Test
     void response_isKeptUntilItsTime() {
-        ResponseCache cache = caches.open("m", ttl(Duration.ofSeconds(10), true));
+        ResponseCache cache = open("m", ttl(Duration.ofSeconds(10), true));
         send(cache, 1);
         respond(100);
         now.addAndGet(Duration.ofSeconds(9).toNanos());
@@ -208,8 +214,8 @@ class ResponseCacheTest {
 
     @Test
     void memory_isThatOfAllModels() {
-        ResponseCache one = caches.open("one", CacheConfig.DEFAULT);
-        ResponseCache other = caches.open("other", CacheConfig.DEFAULT);
+        ResponseCache one = open("one", CacheConfig.DEFAULT);
+        ResponseCache other = open("other", CacheConfig.DEFAULT);
         send(one, 1);
         respond(2_000);
         send(other, 1);
@@ -231,12 +237,12 @@ class ResponseCacheTest {
         other.close();
         assertThat(caches.memory().reserved()).isZero();
         assertThat(meters.getMeters()).isEmpty();
-        assertThat(caches.isEmpty()).isTrue();
+        assertThat(caches.document().path("models")).isEmpty();
     }
 
     @Test
     void purge_isByRouteAndByModel_andHoldsForWhatWasSentBefore() {
-        ResponseCache cache = caches.open("route-*", CacheConfig.DEFAULT);
+        ResponseCache cache = open("route-*", CacheConfig.DEFAULT);
         for (String name : List.of("served", "route-*")) {
             send(cache, 1);
             respond(10);
@@ -250,9 +256,24 @@ class ResponseCacheTest {
         assertThat(cache.entries()).isZero();
     }
 
+    /** A reload that is rejected closes what it has opened. */
+    @Test
+    void cacheThatIsNotInstalled_isClosed_andTheOneInUseStays() {
+        ResponseCache used = open("m", CacheConfig.DEFAULT);
+        send(used, 1);
+        respond(10);
+        caches.open("m", CacheConfig.DEFAULT).close();
+        assertThat(caches.document().path("models").path(0).path("entries").asInt())
+                .isEqualTo(1);
+        assertThat(meters.get("isthmus.cache.entries").gauge().value()).isEqualTo(1);
+        assertThat(caches.purge(Set.of("m"))).isEqualTo(1);
+        used.close();
+        assertThat(meters.getMeters()).isEmpty();
+    }
+
     @Test
     void requestAfterAPurge_doesNotJoinOneBefore() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         send(cache, 1);
         cache.purge();
         send(cache, 1);
@@ -262,7 +283,7 @@ class ResponseCacheTest {
     /** In the queue of its upstream, a call has the place of its first request. */
     @Test
     void requestsOfDifferentPriorities_doNotWaitForEachOther() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         send(cache, 1);
         for (int i = 0; i < 2; i++) {
             Requested urgent = new Requested(1, Map.of(), HeaderFields.NONE);
@@ -275,7 +296,7 @@ class ResponseCacheTest {
 
     @Test
     void withoutSingleflight_everyRequestIsSent() {
-        ResponseCache cache = caches.open("m", ttl(Duration.ofMinutes(1), false));
+        ResponseCache cache = open("m", ttl(Duration.ofMinutes(1), false));
         send(cache, 1);
         send(cache, 1);
         assertThat(upstream.requests).hasSize(2);
@@ -283,7 +304,7 @@ class ResponseCacheTest {
 
     @Test
     void sharedMemory_goesToTheServer() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         for (int i = 0; i < 2; i++) {
             Requested requested = new Requested(
                     1, Map.of(Tensor.SHARED_MEMORY_REGION, new Parameter.Text("region")), HeaderFields.NONE);
@@ -295,7 +316,7 @@ class ResponseCacheTest {
 
     @Test
     void responseWithACookie_isNotKept() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         send(cache, 1);
         upstream.last().reply.headers(Map.of("set-cookie", "a=b"));
         respond(10);
@@ -306,7 +327,7 @@ class ResponseCacheTest {
 
     @Test
     void responseWithACookie_isForOneClient_andThoseThatWaitAreSent() {
-        ResponseCache cache = caches.open("m", ttl(Duration.ZERO, true));
+        ResponseCache cache = open("m", ttl(Duration.ZERO, true));
         send(cache, 1);
         Requested waiting = send(cache, 1);
         upstream.last().reply.headers(Map.of("set-cookie", "session=1"));
@@ -336,7 +357,7 @@ class ResponseCacheTest {
 
     @Test
     void headersOfTheServer_areMemory() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         send(cache, 1);
         upstream.last().reply.headers(Map.of("ce-source", "x".repeat(1_000)));
         respond(10);
@@ -345,7 +366,7 @@ class ResponseCacheTest {
 
     @Test
     void headersOfTheModel_areThoseOfAll_andThoseOfOneCallAreItsOwn() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         Requested first = send(cache, 1);
         Requested waiting = send(cache, 1);
         upstream.last().reply.headers(Map.of("ce-id", "7", "ce-requestid", "7", "x-user", "a", "ce-modelid", "served"));
@@ -361,7 +382,7 @@ class ResponseCacheTest {
             delimiter = '|',
             value = {"cache-control | no-store", "cache-control | max-age=9, private", "vary | *"})
     void serversWord_isRespected(String name, String value) {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         Requested first = send(cache, 1);
         Requested waiting = send(cache, 1);
         upstream.last().reply.headers(Map.of(name, value));
@@ -376,8 +397,8 @@ class ResponseCacheTest {
     /** With the memory of few responses, one model's first ones would otherwise be the only ones for ever. */
     @Test
     void fullMemory_isOfWhatIsUsed_andOfAllModels() {
-        ResponseCache busy = caches.open("busy", CacheConfig.DEFAULT);
-        ResponseCache other = caches.open("other", CacheConfig.DEFAULT);
+        ResponseCache busy = open("busy", CacheConfig.DEFAULT);
+        ResponseCache other = open("other", CacheConfig.DEFAULT);
         for (int i = 0; i < 20; i++) {
             Requested each = send(busy, i);
             respond(400);
@@ -397,7 +418,7 @@ class ResponseCacheTest {
 
     @Test
     void responseLargerThanAllMemory_displacesNothing_andIsNotSaidToBeStored() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         send(cache, 1);
         respond(100);
         Requested large = send(cache, 2);
@@ -410,7 +431,7 @@ class ResponseCacheTest {
     /** The response to an equal request came after the look-up, and before the request was about to be sent. */
     @Test
     void responseThatCameMeanwhile_isUsed() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         Requested late = new Requested(1, Map.of(), HeaderFields.NONE);
         late.beforeSending = () -> {
             late.beforeSending = () -> {};
@@ -438,7 +459,7 @@ class ResponseCacheTest {
     /** It is found out when it is written for the client, who gets 502. */
     @Test
     void invalidResponse_isNotSaidToBeStored() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         Requested refusing = new Requested(1, Map.of(), HeaderFields.NONE);
         Subscription sent = refusing.sendTo(cache);
         refusing.beforeResponse = sent::cancel;
@@ -465,7 +486,7 @@ class ResponseCacheTest {
 
     @Test
     void brokenUpstream_endsThoseThatWait_andLeavesNothing() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         send(cache, 1);
         Requested waiting = send(cache, 1);
         upstream.broken = true;
@@ -489,7 +510,7 @@ class ResponseCacheTest {
 
     @Test
     void responseThatCannotBeKept_isForTheFirst_andOthersAreSent() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         Requested first = send(cache, 1);
         Requested waiting = send(cache, 1);
         InferMessage unexpected = new InferMessage.DecodedRequest(first.decoded, Set.of());
@@ -515,7 +536,7 @@ class ResponseCacheTest {
 
     @Test
     void withoutMemoryForTheResponse_aRequestFails_andNothingIsHeld() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         send(cache, 1);
         Requested waiting = send(cache, 1);
         memory.failAfter(0);
@@ -531,7 +552,7 @@ class ResponseCacheTest {
     @Test
     void requestThatCannotBeHashed_isSent() {
         CacheConfig some = CacheConfig.DEFAULT;
-        ResponseCache cache = caches.open(
+        ResponseCache cache = open(
                 "m",
                 new CacheConfig(
                         some.ttl(), 1000, 1000, 1000, List.of(), List.of("x-tenant"), false, some.singleflight()));
@@ -549,7 +570,7 @@ class ResponseCacheTest {
 
     @Test
     void withoutMemoryToKeepTheResponse_itsClientGetsIt_andOthersAreSent() {
-        ResponseCache cache = caches.open("m", CacheConfig.DEFAULT);
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
         Requested first = send(cache, 1);
         Requested waiting = send(cache, 1);
         byte[] message = ModelInferResponse.newBuilder()

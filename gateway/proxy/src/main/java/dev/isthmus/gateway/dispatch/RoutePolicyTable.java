@@ -220,9 +220,14 @@ public final class RoutePolicyTable implements AutoCloseable {
         return new RoutePolicies(route.config(), null, targets(route, null), null, List.of(), route.upstreams());
     }
 
-    /** Activates the ramps of this table. Called just before its routes become active. */
+    /** Activates the ramps and caches of this table. Called just before its routes become active. */
     public void install() {
         resources.ramps().install(plans);
+        for (RoutePolicies each : byRoute.values()) {
+            if (each.cache != null) {
+                resources.caches().install(each.cache);
+            }
+        }
     }
 
     Admission admission() {

@@ -31,6 +31,7 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Transcoder;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.internal.PlatformDependent;
 import java.time.Duration;
@@ -63,7 +64,9 @@ final class Generation {
     private final Catalogue catalogue;
     private final RoutePolicyTable traffic;
     private final @Nullable Authenticator authenticator;
-    private volatile @Nullable RoutePolicyTable next;
+    /** What goes on when this ends, and is not closed with it: the previous table until this starts, then the next. */
+    private volatile @Nullable RoutePolicyTable other;
+
     private final ListenerContext entry;
     private final List<Layer> layers;
     private final AddedLayers added;
@@ -111,9 +114,12 @@ final class Generation {
         this.number = previous == null ? 1 : previous.number + 1;
         this.config = config;
         this.resources = resources;
+        this.other = previous == null ? null : previous.traffic;
+        MeterRegistry meters = resources.traffic().meters();
         this.upstreams = new Upstreams(config, resources.upstreams());
         this.added = new AddedLayers(config, resources.upstreams());
         upstreams.awaitResolution(config);
+        RoutePolicyTable policies = null;
         try {
             routes = routes();
             ModelLocations locations =
@@ -123,12 +129,13 @@ final class Generation {
             CallerAccess access =
                     CallerAccess.of(config, authenticator, resources.telemetry().access());
             Transcoder transcoder = new Transcoder(rules.limits());
-            traffic = new RoutePolicyTable(
+            policies = new RoutePolicyTable(
                     routes,
                     Admission.ConcurrencyLimits.of(config),
                     transcoder,
                     resources.traffic(),
                     previous == null ? null : previous.traffic);
+            traffic = policies;
             catalogue.whenChanged(traffic::modelsChanged);
             FleetService fleet = new FleetService(
                     locations,
@@ -138,31 +145,17 @@ final class Generation {
                     new ApiDescriptions(config.authentication(), access.openListeners()));
             RouteKeys keys = RouteKeys.of(
                     resources.telemetry().calls(), name -> catalogue.listed().contains(name));
-            ProxyStack proxy = new ProxyStack(
-                    config,
-                    access,
-                    routes,
-                    keys,
-                    traffic,
-                    catalogue.signatures(),
-                    resources.upstreams().clusterResources().meters());
+            ProxyStack proxy = new ProxyStack(config, access, routes, keys, traffic, catalogue.signatures(), meters);
             layers = added.among(each -> proxy.layer(each, this::recording));
-            Service stack = ProxyStack.of(
-                    layers,
-                    fleet,
-                    rules,
-                    transcoder,
-                    resources.gateway(),
-                    resources.upstreams().clusterResources().meters(),
-                    System::nanoTime);
-            IngressSettings settings = IngressSettings.of(
-                    config,
-                    new Http2AbuseMetrics(
-                                    resources.upstreams().clusterResources().meters())
-                            .ofClients(),
-                    resources.connections());
+            Service stack =
+                    ProxyStack.of(layers, fleet, rules, transcoder, resources.gateway(), meters, System::nanoTime);
+            IngressSettings settings =
+                    IngressSettings.of(config, new Http2AbuseMetrics(meters).ofClients(), resources.connections());
             this.entry = new ListenerContext(stack, () -> settings);
         } catch (RuntimeException e) {
+            if (policies != null) {
+                policies.closeBut(other);
+            }
             added.close();
             upstreams.close();
             throw e;
@@ -246,6 +239,7 @@ final class Generation {
                 .modelChecks()
                 .perSecond(config.health().maxModelChecks());
         traffic.install();
+        other = null;
         resources.telemetry().configure(config);
         catalogue.start();
     }
@@ -309,7 +303,7 @@ final class Generation {
 
     /** The next generation takes over: this one is closed after its last call, or after the drain timeout. */
     void retire(@Nullable RoutePolicyTable successor) {
-        next = successor;
+        other = successor;
         catalogue.close();
         drainTimer = resources
                 .closer()
@@ -333,7 +327,7 @@ final class Generation {
             scheduled.cancel(false);
         }
         catalogue.close();
-        traffic.closeBut(next);
+        traffic.closeBut(other);
         added.close();
         upstreams.close();
         resources.closed().run();

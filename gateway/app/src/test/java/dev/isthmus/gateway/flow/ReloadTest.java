@@ -5,13 +5,19 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.LayerFactory;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.AdminConfig;
+import dev.isthmus.gateway.settings.BuiltInLayer;
+import dev.isthmus.gateway.settings.CacheConfig;
 import dev.isthmus.gateway.settings.DefaultValues;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.Http2Abuse;
+import dev.isthmus.gateway.settings.LayersConfig;
+import dev.isthmus.gateway.settings.LayersConfig.AddedLayer;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -24,11 +30,13 @@ import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -41,8 +49,10 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Reloads while calls are in flight. Each server responds with a number of its own. */
 @Timeout(120)
@@ -267,6 +277,59 @@ class ReloadTest {
                     });
             assertThat(gateway.addresses()).hasSize(1);
             assertThat(client.post(PATH, Infer.json("b", 5)).response().text()).contains("[1]");
+        }
+    }
+
+    /** A layer that a jar brings may refuse its settings. */
+    private record Refusing(@Nullable Error error) implements LayerFactory {
+        @Override
+        public Layer layer(String name, MeterRegistry meters) {
+            if (error != null) {
+                throw error;
+            }
+            throw new IllegalStateException("no licence");
+        }
+    }
+
+    private static GatewayConfig with(GatewayConfig config, LayerFactory layer) {
+        AddedLayer added = new AddedLayer("mine", BuiltInLayer.ROUTING, null, layer);
+        return TestConfigs.with(config, Map.of("layers", new LayersConfig(null, List.of(added))));
+    }
+
+    private static GatewayConfig cached(GatewayConfig config, int maxRequests, Duration ttl) {
+        ModelConfig model = TestConfigs.with(
+                ModelConfig.of("server"), Map.of("cache", TestConfigs.with(CacheConfig.DEFAULT, Map.of("ttl", ttl))));
+        return limited(
+                TestConfigs.with(config, Map.of("models", Map.of("m", model))),
+                TestConfigs.with(config.limits(), Map.of("maxRequests", maxRequests)));
+    }
+
+    /** What a configuration has taken over from the one in effect, or made in its place, ends with it. */
+    @Test
+    void configurationThatIsRejectedAtLast_changesNothing(@TempDir Path folder) throws Exception {
+        try (FakeGrpcServer one = new FakeGrpcServer(new Numbered(1));
+                Gateway gateway = Gateway.start(cached(to(one), 5, Duration.ofHours(1)));
+                Http1Client client = connect(port(gateway))) {
+            assertThat(client.post(PATH, Infer.json("b", 5)).response().header("cache-status"))
+                    .contains("stored");
+            Listener nowhere = Listener.unix(folder.resolve("none").resolve("socket"));
+            for (GatewayConfig next : List.of(gateway.config(), cached(gateway.config(), 6, Duration.ofHours(2)))) {
+                for (GatewayConfig rejected : List.of(listening(next, ANY, nowhere), with(next, new Refusing(null)))) {
+                    assertThat(gateway.reload(rejected)).isInstanceOf(ReloadResult.Rejected.class);
+                    assertThat(client.post(PATH, Infer.json("b", 5)).response().header("cache-status"))
+                            .contains("hit");
+                    MeterRegistry meters = gateway.meters();
+                    assertThat(meters.get("isthmus.requests.limit").gauge().value())
+                            .isEqualTo(5);
+                    assertThat(meters.get("isthmus.cache.entries").gauge().value())
+                            .isEqualTo(1);
+                    assertThat(meters.find("isthmus.target.requests")
+                                    .tag("model", "m")
+                                    .tag("outcome", "ok")
+                                    .counters())
+                            .hasSize(1);
+                }
+            }
         }
     }
 

@@ -72,7 +72,7 @@ public final class FleetProbe {
                     Map::of,
                     SelectionState.of(System::nanoTime));
             resources.checked().configure(routes);
-            upstreams.awaitResolution(config);
+            upstreams.awaitResolution();
             upstreams.awaitLocalModels(() -> false);
             ModelLocations models = new ModelLocations(routes, config.health().modelReady());
             ServerMetadata self = new ServerMetadata("isthmus", Version.current(), List.of());

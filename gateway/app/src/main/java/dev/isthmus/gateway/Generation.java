@@ -118,7 +118,7 @@ final class Generation {
         MeterRegistry meters = resources.traffic().meters();
         this.upstreams = new Upstreams(config, resources.upstreams());
         this.added = new AddedLayers(config, resources.upstreams());
-        upstreams.awaitResolution(config);
+        upstreams.awaitResolution();
         RoutePolicyTable policies = null;
         try {
             routes = routes();
@@ -233,6 +233,7 @@ final class Generation {
         long held = (long) (share * direct);
         resources.traffic().memory().limit(held, held + (direct - held) / 2);
         resources.upstreams().checked().configure(routes);
+        upstreams.install();
         resources
                 .upstreams()
                 .clusterResources()

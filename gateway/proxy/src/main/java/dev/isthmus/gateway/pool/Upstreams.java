@@ -53,8 +53,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -71,6 +71,7 @@ public final class Upstreams implements AutoCloseable {
     /** An object of one byte takes some 50 on the heap. */
     private static final int HEAP_SHARE = 128;
 
+    private final GatewayConfig config;
     private final Map<String, Lease> leases = new TreeMap<>();
     private final Map<Upstream, LocalProcess> processes;
 
@@ -154,41 +155,26 @@ public final class Upstreams implements AutoCloseable {
         }
     }
 
-    /** Creates or shares them. May block. */
+    /** Creates or shares them. Those that are shared stay as they are until {@link #install}. May block. */
     public Upstreams(GatewayConfig config, UpstreamResources resources) {
+        this.config = config;
         processes = resources.processes();
+        UpstreamPool pool = resources.pool();
         try {
             config.upstreams().forEach((name, upstream) -> {
                 RemoteUpstreamKey remote = RemoteUpstreamKey.of(config, name, upstream);
                 leases.put(
                         name,
-                        resources
-                                .pool()
-                                .lease(
-                                        remote,
-                                        () -> remote(remote, upstream, resources),
-                                        shared -> ((Cluster) shared).replicas().keepsAny(upstream.endpoints()),
-                                        shared -> {
-                                            shared.ownHeaders(upstream.headers());
-                                            ((Cluster) shared).replicas().literals(upstream.endpoints());
-                                        }));
+                        pool.lease(
+                                remote,
+                                () -> remote(remote, upstream, resources),
+                                shared -> ((Cluster) shared).replicas().keepsAny(upstream.endpoints())));
             });
             LocalConfig local = config.local();
             if (local != null) {
                 leases.put(
                         GatewayConfig.LOCAL,
-                        resources
-                                .pool()
-                                .lease(
-                                        localKey(config, local),
-                                        () -> local.process() == LocalConfig.ProcessKind.OWN
-                                                ? ownProcess(config, resources)
-                                                : new LocalUpstream(
-                                                        local(local),
-                                                        local.timeout(),
-                                                        resources
-                                                                .clusterResources()
-                                                                .meters())));
+                        pool.lease(localKey(config, local), () -> local(config, local, resources), existing -> true));
             }
         } catch (RuntimeException e) {
             close();
@@ -201,6 +187,25 @@ public final class Upstreams implements AutoCloseable {
         return local.process() == LocalConfig.ProcessKind.SHARED
                 ? local
                 : List.of(LocalProcess.configuration(config), config.headers().returned());
+    }
+
+    private static Upstream local(GatewayConfig config, LocalConfig local, UpstreamResources resources) {
+        if (local.process() == LocalConfig.ProcessKind.OWN) {
+            return ownProcess(config, resources);
+        }
+        int threads =
+                local.threads() > 0 ? local.threads() : Runtime.getRuntime().availableProcessors();
+        LocalBackend backend = LocalBackend.start(new LocalSettings(
+                local.modelRepository(),
+                local.embeddedModels(),
+                threads,
+                local.queueSize(),
+                local.modelControl() == ModelControl.EXPLICIT,
+                local.load(),
+                local.device(),
+                local.loadTimeout()));
+        return new LocalUpstream(
+                backend, local.timeout(), resources.clusterResources().meters());
     }
 
     private static Upstream ownProcess(GatewayConfig config, UpstreamResources resources) {
@@ -274,15 +279,25 @@ public final class Upstreams implements AutoCloseable {
         return new AbusePolicy(limits, new Http2AbuseMetrics(meters).ofUpstream(name));
     }
 
+    /** Gives those that were shared the endpoints and headers of this configuration, which takes effect. */
+    public void install() {
+        config.upstreams().forEach((name, upstream) -> {
+            servers(name).ownHeaders(upstream.headers());
+            servers(name).literals(upstream.endpoints());
+        });
+    }
+
+    private ReplicaSet servers(String name) {
+        return ((Cluster) required(name)).replicas();
+    }
+
     /** Waits for the names and Services of every upstream to be resolved, for at most its connect timeout. Blocks. */
-    public void awaitResolution(GatewayConfig config) {
+    public void awaitResolution() {
         long start = System.nanoTime();
         config.upstreams().forEach((name, upstream) -> {
             long remaining = upstream.connectTimeout().toNanos() - (System.nanoTime() - start);
             try {
-                if (required(name) instanceof Cluster cluster) {
-                    cluster.replicas().resolved().get(remaining, TimeUnit.NANOSECONDS);
-                }
+                servers(name).resolved().get(remaining, TimeUnit.NANOSECONDS);
             } catch (ExecutionException | TimeoutException e) {
                 LOG.atWarn()
                         .addKeyValue("upstream", name)
@@ -294,20 +309,6 @@ public final class Upstreams implements AutoCloseable {
                 Thread.currentThread().interrupt();
             }
         });
-    }
-
-    private static LocalBackend local(LocalConfig config) {
-        int threads =
-                config.threads() > 0 ? config.threads() : Runtime.getRuntime().availableProcessors();
-        return LocalBackend.start(new LocalSettings(
-                config.modelRepository(),
-                config.embeddedModels(),
-                threads,
-                config.queueSize(),
-                config.modelControl() == ModelControl.EXPLICIT,
-                config.load(),
-                config.device(),
-                config.loadTimeout()));
     }
 
     /**
@@ -383,29 +384,20 @@ public final class Upstreams implements AutoCloseable {
      * block.
      */
     public static final class UpstreamPool implements AutoCloseable {
-        private final Map<Object, LeasedUpstream> byKey = new HashMap<>();
+        /** Those that are leased, the newest last: one that does not suit a configuration is used by another one. */
+        private final Map<Object, List<LeasedUpstream>> byKey = new HashMap<>();
 
-        /** A lease of an upstream until {@link #close()}, which is idempotent. */
-        private static final class LeasedUpstream {
-            private final Upstream upstream;
-            /** The oldest first. */
-            private final List<Lease> leases = new ArrayList<>();
-
-            LeasedUpstream(Upstream upstream) {
-                this.upstream = upstream;
-            }
-        }
+        private record LeasedUpstream(Upstream upstream, AtomicInteger leases) {}
 
         /** The right to use an upstream until {@link #close()}, which may be called more than once. */
         final class Lease implements AutoCloseable {
             private final Object key;
             private final LeasedUpstream leased;
-            private final Consumer<Upstream> settings;
+            private boolean closed;
 
-            private Lease(Object key, LeasedUpstream leased, Consumer<Upstream> settings) {
+            private Lease(Object key, LeasedUpstream leased) {
                 this.key = key;
                 this.leased = leased;
-                this.settings = settings;
             }
 
             Upstream upstream() {
@@ -416,13 +408,10 @@ public final class Upstreams implements AutoCloseable {
             public void close() {
                 boolean last;
                 synchronized (UpstreamPool.this) {
-                    boolean newest = !leased.leases.isEmpty() && leased.leases.getLast() == this;
-                    last = leased.leases.remove(this) && leased.leases.isEmpty();
+                    last = !closed && leased.leases.decrementAndGet() == 0;
+                    closed = true;
                     if (last) {
-                        byKey.remove(key, leased);
-                    }
-                    if (newest && !leased.leases.isEmpty()) {
-                        leased.leases.getLast().settings.accept(leased.upstream);
+                        byKey.computeIfPresent(key, (same, all) -> all.remove(leased) && all.isEmpty() ? null : all);
                     }
                 }
                 if (last) {
@@ -431,38 +420,31 @@ public final class Upstreams implements AutoCloseable {
             }
         }
 
-        /** Leases the upstream with this key, of which nothing can be changed later. */
-        Lease lease(Object key, Supplier<Upstream> factory) {
-            return lease(key, factory, existing -> true, existing -> {});
-        }
-
         /**
-         * Leases the upstream with this key, and creates it if there is none, or none that suits.
+         * Leases the newest upstream with this key, and creates another one if there is none, or it does not suit.
          *
-         * @param key everything that its construction depends on
-         * @param suits whether an existing one may get the settings
-         * @param settings applies what can be changed later; those of the newest lease hold
+         * @param key everything that its construction depends on, and that cannot be changed later
+         * @param suits whether an existing one may be shared
          */
-        synchronized Lease lease(
-                Object key, Supplier<Upstream> factory, Predicate<Upstream> suits, Consumer<Upstream> settings) {
-            LeasedUpstream leased = byKey.get(key);
+        synchronized Lease lease(Object key, Supplier<Upstream> factory, Predicate<Upstream> suits) {
+            List<LeasedUpstream> all = byKey.getOrDefault(key, new ArrayList<>());
+            LeasedUpstream leased = all.isEmpty() ? null : all.getLast();
             if (leased == null || !suits.test(leased.upstream)) {
-                leased = new LeasedUpstream(factory.get());
-                byKey.put(key, leased);
+                leased = new LeasedUpstream(factory.get(), new AtomicInteger());
+                all.add(leased);
+                byKey.put(key, all);
             }
-            Lease lease = new Lease(key, leased, settings);
-            leased.leases.add(lease);
-            settings.accept(leased.upstream);
-            return lease;
+            leased.leases.incrementAndGet();
+            return new Lease(key, leased);
         }
 
-        /** Closes all upstreams, regardless of their leases; one that another has replaced is closed with its last lease. */
+        /** Closes all upstreams, regardless of their leases. */
         @Override
         public void close() {
-            List<LeasedUpstream> all;
+            List<LeasedUpstream> all = new ArrayList<>();
             synchronized (this) {
-                all = new ArrayList<>(byKey.values());
-                all.forEach(leased -> leased.leases.clear());
+                byKey.values().forEach(all::addAll);
+                all.forEach(leased -> leased.leases.set(0));
                 byKey.clear();
             }
             all.forEach(leased -> leased.upstream.close());

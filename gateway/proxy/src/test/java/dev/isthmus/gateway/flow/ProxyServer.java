@@ -213,7 +213,7 @@ public final class ProxyServer implements AutoCloseable {
         Authenticator authenticator = Authenticator.renewed(
                 previous == null ? null : previous.authenticator(), config.authentication(), access);
         Upstreams made = new Upstreams(config, upstreams);
-        made.awaitResolution(config);
+        made.awaitResolution();
         made.awaitLocalModels(state::ending);
         InferRules rules = InferRules.of(config);
         ControlPlane[] plane = new ControlPlane[1];
@@ -269,6 +269,7 @@ public final class ProxyServer implements AutoCloseable {
         long held = (long) (config.limits().maxBuffered() * direct);
         memory.limit(held, held + (direct - held) / 2);
         upstreams.checked().configure(next.routes());
+        next.upstreams().install();
         upstreams.clusterResources().modelChecks().perSecond(config.health().maxModelChecks());
         next.policies().install();
         tracing.configure(config.tracing(), config.headers().forwarded());

@@ -11,7 +11,6 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.TraceSpan;
 import dev.isthmus.gateway.fleet.RetryPolicy.RetryBudget;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
-import dev.isthmus.gateway.settings.SecretText;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UnaryStream;
@@ -27,7 +26,6 @@ import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
@@ -88,11 +86,6 @@ public final class Cluster implements Upstream {
     /** Its servers. */
     public ReplicaSet replicas() {
         return replicas;
-    }
-
-    @Override
-    public void ownHeaders(Map<String, SecretText> headers) {
-        replicas.ownHeaders(headers);
     }
 
     @Override

@@ -149,7 +149,7 @@ public final class ReplicaSet implements AutoCloseable {
     }
 
     /** Sets the headers of {@link Upstream#ownHeaders} for all servers. */
-    synchronized void ownHeaders(Map<String, SecretText> own) {
+    public synchronized void ownHeaders(Map<String, SecretText> own) {
         if (!own.equals(headers)) {
             headers = own;
             Stream.concat(members.values().stream(), leaving.stream())

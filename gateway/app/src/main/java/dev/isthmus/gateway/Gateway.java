@@ -122,14 +122,14 @@ public final class Gateway implements AutoCloseable {
         Gateway gateway;
         try {
             gateway = new Gateway(config, source, transport, loops, allocator, warm);
-        } catch (RuntimeException | ConfigException e) {
+        } catch (RuntimeException | Error | ConfigException e) {
             EventLoops.stop(loops);
             throw e;
         }
         try {
             gateway.open(config, transport);
             return gateway;
-        } catch (Exception e) {
+        } catch (Exception | Error e) {
             gateway.close();
             throw e;
         }
@@ -187,7 +187,7 @@ public final class Gateway implements AutoCloseable {
                 closer, this::rediscovered, () -> current().catalogue().readyByUpstream());
         try {
             current = Generation.first(discovery.merged(config), resources);
-        } catch (RuntimeException | ConfigException e) {
+        } catch (RuntimeException | Error | ConfigException e) {
             discovery.close();
             throw e;
         }
@@ -284,7 +284,7 @@ public final class Gateway implements AutoCloseable {
             // The previous configuration serves meanwhile.
             next.awaitLocalModels();
             change = listeners.prepare(config.listeners());
-        } catch (Exception e) {
+        } catch (Exception | Error e) {
             if (next != null) {
                 next.close();
             }

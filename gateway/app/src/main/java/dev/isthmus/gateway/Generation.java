@@ -152,7 +152,7 @@ final class Generation {
             IngressSettings settings =
                     IngressSettings.of(config, new Http2AbuseMetrics(meters).ofClients(), resources.connections());
             this.entry = new ListenerContext(stack, () -> settings);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             if (policies != null) {
                 policies.closeBut(other);
             }
@@ -176,7 +176,7 @@ final class Generation {
                 null, config.authentication(), resources.telemetry().access());
         try {
             return new Generation(config, resources, authenticator, null);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             Authenticator.closeUnless(null, authenticator);
             throw e;
         }

@@ -42,6 +42,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -49,6 +50,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -291,6 +293,16 @@ class ReloadTest {
         }
     }
 
+    /** A layer with a fault. */
+    private record Nameless() implements LayerFactory {
+        @Override
+        public Layer layer(String name, MeterRegistry meters) {
+            return () -> {
+                throw new AssertionError("no name");
+            };
+        }
+    }
+
     private static GatewayConfig with(GatewayConfig config, LayerFactory layer) {
         AddedLayer added = new AddedLayer("mine", BuiltInLayer.ROUTING, null, layer);
         return TestConfigs.with(config, Map.of("layers", new LayersConfig(null, List.of(added))));
@@ -331,6 +343,45 @@ class ReloadTest {
                 }
             }
         }
+    }
+
+    /** Of Java, such as a failed assertion. */
+    @Test
+    void errorOfALayer_rejectsTheConfiguration() throws Exception {
+        GatewayConfig config = GatewayConfig.embedded().withListener(ANY);
+        try (Gateway gateway = Gateway.start(config)) {
+            assertThat(gateway.reload(with(config, new Refusing(new AssertionError("no licence")))))
+                    .isInstanceOfSatisfying(
+                            ReloadResult.Rejected.class,
+                            rejected -> assertThat(rejected.problems())
+                                    .containsExactly("the layer 'mine' cannot be created: no licence"));
+        }
+    }
+
+    @Test
+    void errorInAReload_leavesNothingOfTheConfiguration() throws Exception {
+        try (FakeGrpcServer one = new FakeGrpcServer(new Numbered(1));
+                Gateway gateway = Gateway.start(GatewayConfig.embedded().withListener(ANY))) {
+            assertThatThrownBy(() -> gateway.reload(with(to(one), new Nameless())))
+                    .isInstanceOf(AssertionError.class);
+            assertThat(gateway.meters().find("isthmus.upstream.endpoints").gauge())
+                    .isNull();
+        }
+    }
+
+    /** Otherwise a process that cannot start would not end. */
+    @Test
+    void errorAtTheStart_leavesNoEventLoop() {
+        Set<Thread> before = eventLoops();
+        assertThatThrownBy(() -> Gateway.start(with(GatewayConfig.embedded().withListener(ANY), new Nameless())))
+                .isInstanceOf(AssertionError.class);
+        await().atMost(Duration.ofSeconds(20)).until(() -> before.containsAll(eventLoops()));
+    }
+
+    private static Set<Thread> eventLoops() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(each -> each.getName().startsWith("isthmus-loop"))
+                .collect(Collectors.toSet());
     }
 
     @Test

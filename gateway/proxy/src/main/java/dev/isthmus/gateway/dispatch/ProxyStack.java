@@ -213,7 +213,7 @@ public record ProxyStack(
                     throw new IllegalArgumentException("settings that implement LayerFactory are expected");
                 }
                 layer = factory.layer(name, resources.clusterResources().meters());
-            } catch (RuntimeException | LinkageError e) {
+            } catch (RuntimeException | Error e) {
                 throw new IllegalArgumentException("the layer '" + name + "' cannot be created: " + e.getMessage(), e);
             }
             created.add(layer);

@@ -176,7 +176,7 @@ public final class Upstreams implements AutoCloseable {
                         GatewayConfig.LOCAL,
                         pool.lease(localKey(config, local), () -> local(config, local, resources), existing -> true));
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             close();
             throw e;
         }

@@ -20,6 +20,7 @@ import dev.isthmus.gateway.settings.LayersConfig;
 import dev.isthmus.gateway.settings.LayersConfig.AddedLayer;
 import dev.isthmus.gateway.settings.Listener;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.PayloadLogConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
@@ -382,6 +383,21 @@ class ReloadTest {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(each -> each.getName().startsWith("isthmus-loop"))
                 .collect(Collectors.toSet());
+    }
+
+    /** It was there when the configuration was read; half of that would be in effect if its last step failed. */
+    @Test
+    void authorityOfThePayloadLogThatHasGone_rejectsNothing(@TempDir Path folder) throws Exception {
+        GatewayConfig config = GatewayConfig.embedded().withListener(ANY);
+        PayloadLogConfig log = TestConfigs.with(
+                DefaultValues.of(PayloadLogConfig.class),
+                Map.of("url", "https://127.0.0.1:1/", "ca", folder.resolve("none")));
+        try (Gateway gateway = Gateway.start(config)) {
+            apply(gateway, listening(TestConfigs.with(config, Map.of("payloadLog", log)), ANY, ANY));
+            try (Http1Client client = connect(gateway.addresses().getLast().getPort())) {
+                assertThat(client.get("/v2/health/live").response().status()).isEqualTo(200);
+            }
+        }
     }
 
     @Test

@@ -183,7 +183,13 @@ final class AdminPages {
         problems.addTo(routes);
         trials.addTo(routes);
         PeerPages.addOwn(routes, this::summary);
-        new ConfigurationPage(this::running, source, reloads::lastApplied, reloads::lastRejected).addTo(routes);
+        new ConfigurationPage(
+                        this::running,
+                        () -> gateway.discovery().written(),
+                        source,
+                        reloads::lastApplied,
+                        reloads::lastRejected)
+                .addTo(routes);
         routes.route("GET", "/metrics", this::metrics)
                 .route("GET", "/live", RouteAccess.OPEN, request -> live())
                 .route("GET", "/ready", RouteAccess.OPEN, request -> ready())

@@ -27,22 +27,26 @@ public final class ConfigurationPage {
     private static final Pattern PLACE = Pattern.compile("(.*?):(\\d{1,9}):(\\d{1,9}): (.*)", Pattern.DOTALL);
 
     private final Supplier<RunningConfiguration> running;
+    private final Supplier<GatewayConfig> written;
     private final ConfigSource source;
     private final Supplier<@Nullable LastReload> applied;
     private final Supplier<@Nullable LastReload> rejected;
 
     /**
+     * @param written the configuration in effect, without what is discovered
      * @param source of the configuration; null if it has none
      * @param applied the last reload that was applied; null if there was none
      * @param rejected the last reload that was rejected; null if there was none
      */
     public ConfigurationPage(
             Supplier<RunningConfiguration> running,
+            Supplier<GatewayConfig> written,
             @Nullable ConfigSource source,
             Supplier<@Nullable LastReload> applied,
             Supplier<@Nullable LastReload> rejected) {
         this.running = running;
-        this.source = source == null ? () -> running.get().config() : source;
+        this.written = written;
+        this.source = source == null ? written::get : source;
         this.applied = applied;
         this.rejected = rejected;
     }
@@ -101,7 +105,7 @@ public final class ConfigurationPage {
         return texts.stream().map(ConfigurationLines::withoutSecrets).toList();
     }
 
-    private AdminResponse compare(AdminRequest request) {
+    AdminResponse compare(AdminRequest request) {
         String text = request.member("text");
         if (text == null) {
             return AdminResponse.error(400, "a JSON object with 'text', the configuration, is expected");
@@ -112,7 +116,7 @@ public final class ConfigurationPage {
         } catch (ConfigException e) {
             return AdminResponse.json(200, Map.of("problems", problems(e.problems())));
         }
-        ConfigDiff diff = ConfigDiff.of(running.get().config(), next);
+        ConfigDiff diff = ConfigDiff.of(written.get(), next);
         return AdminResponse.json(
                 200,
                 Map.of(

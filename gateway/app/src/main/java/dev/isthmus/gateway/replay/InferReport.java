@@ -43,14 +43,14 @@ public final class InferReport {
 
     /** @param received taken */
     synchronized void answered(InferResponse received, long afterNanos) {
-        latencies[answered] = afterNanos;
-        answered++;
-        targets.merge(received.model(), 1, Integer::sum);
         if (response == null) {
             response = text(received);
         } else {
             received.release();
         }
+        latencies[answered] = afterNanos;
+        answered++;
+        targets.merge(received.model(), 1, Integer::sum);
     }
 
     /** @param received taken */

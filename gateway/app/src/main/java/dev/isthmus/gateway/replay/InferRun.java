@@ -78,16 +78,13 @@ public final class InferRun {
 
     private static void exchange(InferSettings settings, ReplayClient client, InferReport report) {
         long from = System.nanoTime();
-        InferResponse response;
         try {
-            response = client.infer(settings.decoded(), settings.model());
+            InferResponse response = client.infer(settings.decoded(), settings.model());
+            report.answered(response, System.nanoTime() - from);
         } catch (OipException failure) {
             report.failed(failure);
-            return;
         } catch (InterruptedException never) {
             Thread.currentThread().interrupt();
-            return;
         }
-        report.answered(response, System.nanoTime() - from);
     }
 }

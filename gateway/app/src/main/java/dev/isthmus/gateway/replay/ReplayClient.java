@@ -70,6 +70,8 @@ public final class ReplayClient implements AutoCloseable {
     private final ServerCapabilities capabilities;
     private final @Nullable ClientTls tls;
     private final Upstream upstream;
+    /** What one of the exchanges has thrown. */
+    private volatile @Nullable Throwable fault;
 
     /**
      * Connects when it is used.
@@ -150,15 +152,20 @@ public final class ReplayClient implements AutoCloseable {
         Thread.ofVirtual().start(() -> {
             try {
                 exchange.run();
+            } catch (RuntimeException | Error thrown) {
+                fault = thrown;
             } finally {
                 permits.release();
             }
         });
     }
 
-    /** Waits for all that was started. */
+    /** Waits for all that was started. Throws an IllegalStateException if one of them has thrown something. */
     void await() throws InterruptedException {
         permits.acquire(connection.concurrency());
+        if (fault != null) {
+            throw new IllegalStateException(fault);
+        }
     }
 
     /**

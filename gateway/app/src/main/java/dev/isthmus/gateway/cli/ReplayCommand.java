@@ -11,6 +11,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.compare.FloatTolerance;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.util.HashMap;
 import java.util.List;
@@ -76,7 +77,7 @@ final class ReplayCommand extends Command {
             report = ReplayRun.of(settings);
         } catch (IOException e) {
             console.err().println("isthmus replay: " + FailureReason.of(e));
-            return IsthmusCommand.REFUSED;
+            return e instanceof UnknownHostException ? DIFFERENT : IsthmusCommand.REFUSED;
         } catch (OipException silent) {
             console.err()
                     .println(

@@ -137,6 +137,13 @@ class ReplayCommandTest {
         }
     }
 
+    @Test
+    void hostWithoutAnAddress_isAServerThatDoesNotRespond() throws Exception {
+        Files.writeString(file(), "");
+        assertThat(replay("--to", "http://none.invalid:1")).isEqualTo(1);
+        assertThat(err.toString()).startsWith("isthmus replay: the host cannot be resolved: none.invalid");
+    }
+
     private int replay(String... arguments) {
         List<String> all = new ArrayList<>(List.of("replay", file().toString()));
         all.addAll(List.of(arguments));

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Parses and formats durations, sizes and shares. The parsing methods return null for invalid text. */
 public final class Units {
-    /** As in Go and Prometheus: a sum of amounts with units. */
-    static final String DURATION_OR_ZERO = "([0-9]{1,9}(\\.[0-9]{1,9})?(ms|s|m|h|d))+";
+    /** As in Go and Prometheus: a sum of amounts with units. With any number of them a long text would fill the stack. */
+    static final String DURATION_OR_ZERO = "([0-9]{1,9}(\\.[0-9]{1,9})?(ms|s|m|h|d)){1,9}";
 
     static final String DURATION = "(?=.*[1-9])" + DURATION_OR_ZERO;
     static final String SIZE = "[0-9]{1,10}(B|KiB|MiB|GiB)?";

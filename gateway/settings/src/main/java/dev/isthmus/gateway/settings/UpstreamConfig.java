@@ -85,9 +85,9 @@ public record UpstreamConfig(
 
     private static final Pattern HOST =
             Pattern.compile("([0-9A-Za-z_][0-9A-Za-z_.-]*|\\[[0-9a-fA-F:.]+])(:[0-9]{1,5})?");
-    /** No segment that a server may take for '.' or '..'. */
+    /** No segment that a server may take for '.' or '..'. Possessive, as a long path would fill the stack. */
     private static final Pattern PATH = Pattern.compile(
-            "(/(?!(\\.|%2[eE]){1,2}(/|$))([0-9A-Za-z._~!$&'()*+,;=:@-]|%(?!2[fF]|5[cC]|00)[0-9a-fA-F]{2})+)+");
+            "(/(?!(\\.|%2[eE]){1,2}(/|$))([0-9A-Za-z._~!$&'()*+,;=:@-]|%(?!2[fF]|5[cC]|00)[0-9a-fA-F]{2})++)++");
     /** In the value of a header. */
     private static final Pattern UNEXPECTED = Pattern.compile("^ | \\z|[^ -~]");
 

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.settings;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -26,6 +27,13 @@ class UnitsTest {
     @ValueSource(strings = {"", "s", "5", "0s", "0h0.0s", "-1s", "1.5ms", ".5s", "1.s", "10us", "169h", "8d", "5 s"})
     void duration_ofAnotherForm_isNone(String text) {
         assertThat(Units.readDuration(text, false)).isNull();
+    }
+
+    @Test
+    void duration_ofAnyLength_isRead() {
+        String text = "1ms".repeat(100_000);
+        assertThat(Units.readDuration(text, false)).isNull();
+        assertThat(Units.durationProblem(text)).isEmpty();
     }
 
     @ParameterizedTest

@@ -144,6 +144,13 @@ class UpstreamConfigTest {
         assertThat(upstream("path_prefix: '" + path + "'").pathPrefix()).isEqualTo(path);
     }
 
+    @Test
+    void pathPrefix_ofAnyLength_isRead() throws ConfigException {
+        String path = "/a%20b".repeat(20_000);
+        assertThat(upstream("path_prefix: '" + path + "'").pathPrefix()).isEqualTo(path);
+        assertThat(problems("path_prefix: '" + path + "/'")).hasSize(1);
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -220,7 +220,7 @@ final class SectionReader {
     /** Reads a section with what it lacks from the file's defaults; null if there is neither. */
     private @Nullable Object overDefaults(Section section, @Nullable Node own, DefaultsFrom from, String what) {
         Node defaults = defaultNodes.get(from.value());
-        Node whole = own == null ? defaults : defaults == null ? own : withDefaults(section, own, defaults);
+        Node whole = own == null ? defaults : withDefaults(section, own, defaults);
         return whole == null ? null : read(section.type(), whole, what, false);
     }
 
@@ -318,7 +318,7 @@ final class SectionReader {
     }
 
     /** The section with its missing keys copied from the defaults, recursively; lists and scalars are not merged. */
-    private static Node withDefaults(Section section, Node own, Node defaults) {
+    private static Node withDefaults(Section section, Node own, @Nullable Node defaults) {
         if (!(defaults instanceof MappingNode from)) {
             return own;
         }

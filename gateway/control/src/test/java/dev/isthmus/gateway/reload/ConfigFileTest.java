@@ -14,6 +14,7 @@ import java.nio.file.attribute.FileTime;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class ConfigFileTest {
@@ -60,6 +61,20 @@ class ConfigFileTest {
         Path fresh = Files.writeString(folder.resolve("fresh"), OTHER);
         Files.move(fresh, path, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         expectChange();
+    }
+
+    /** As {@code --config <(command)} is: what it has can be read once. */
+    @Test
+    @Timeout(value = 20, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void pipe_isReadByALoadOnly() throws Exception {
+        Path pipe = folder.resolve("pipe");
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor())
+                .isZero();
+        Process writer = new ProcessBuilder("cp", path.toString(), pipe.toString()).start();
+        file = new ConfigFile(List.of(pipe), config -> config);
+        assertThat(file.load().local()).isNotNull();
+        assertThat(writer.waitFor()).isZero();
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
     }
 
     @Test

@@ -38,7 +38,7 @@ final class ReloadedFile<T> {
         this.file = file;
         this.reader = reader;
         this.listener = listener;
-        watched = new WatchedFiles(List.of(file), true);
+        watched = new WatchedFiles(() -> List.of(file), true);
         watched.loading();
         current = reader.read(file);
     }

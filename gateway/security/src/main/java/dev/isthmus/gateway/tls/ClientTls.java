@@ -54,7 +54,7 @@ public final class ClientTls extends TlsContexts {
 
     private static WatchedFiles files(UpstreamTls settings) {
         return new WatchedFiles(
-                Stream.of(settings.ca(), settings.certificate(), settings.key())
+                () -> Stream.of(settings.ca(), settings.certificate(), settings.key())
                         .filter(Objects::nonNull)
                         .toList(),
                 true);

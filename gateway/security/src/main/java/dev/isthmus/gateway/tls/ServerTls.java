@@ -64,7 +64,7 @@ public final class ServerTls extends TlsContexts {
         settings.certificates().forEach(each -> paths.addAll(List.of(each.certificate(), each.key())));
         ClientCertificates clients = settings.clientCertificates();
         Stream.of(clients.ca(), clients.crl()).filter(Objects::nonNull).forEach(paths::add);
-        return new WatchedFiles(paths, true);
+        return new WatchedFiles(() -> paths, true);
     }
 
     /**

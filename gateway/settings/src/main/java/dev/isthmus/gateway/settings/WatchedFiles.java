@@ -36,12 +36,10 @@ public final class WatchedFiles {
     private String loaded = "";
     private String lastSeen = "";
 
-    /** @param permissions whether a change of permissions counts: those of a secret decide whether it may be used */
-    public WatchedFiles(List<Path> paths, boolean permissions) {
-        this(() -> paths, permissions);
-    }
-
-    /** Watches files whose list may change, which is a change, too. */
+    /**
+     * @param paths of the files; another list is a change, too
+     * @param permissions whether a change of permissions counts: those of a secret decide whether it may be used
+     */
     public WatchedFiles(Supplier<List<Path>> paths, boolean permissions) {
         this.paths = paths;
         this.permissions = permissions;
@@ -77,7 +75,8 @@ public final class WatchedFiles {
         MessageDigest all = Digests.of(Digests.SHA_256);
         for (Path path : paths.get()) {
             all.update(bytes(path + "\n"));
-            all.update(content(path));
+            // What a pipe has can be read once, by the one who loads it.
+            all.update(Files.isRegularFile(path) ? content(path) : bytes("no file"));
         }
         return HexFormat.of().formatHex(all.digest());
     }

@@ -49,7 +49,8 @@ final class OtlpSender implements SpanExport.SpanSender {
     OtlpSender(TracingConfig config) {
         LIBRARY.setLevel(Level.OFF);
         this.config = config;
-        ca = config.ca() == null ? null : new WatchedFiles(List.of(config.ca()), false);
+        Path file = config.ca();
+        ca = file == null ? null : new WatchedFiles(() -> List.of(file), false);
     }
 
     private Connection connect() throws IOException {

@@ -25,6 +25,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -44,6 +45,8 @@ record GatewayProcess(
     /** Starts the gateway and leaves it running; returns the exit code. */
     int run(Console console) {
         PrintWriter err = console.err();
+        // Until there is a gateway to drain.
+        ProcessSignals.onTermination(signal -> System.exit(0));
         try {
             start(console.out(), new WarmUp());
             return 0;
@@ -74,12 +77,13 @@ record GatewayProcess(
             warm(warmUp, gateway, out);
             return gateway;
         }
+        CompletableFuture<ConfigWatcher> watcher = new CompletableFuture<>();
+        ProcessSignals.onHangup(() -> watcher.thenAccept(ConfigWatcher::requestReload));
         ConfigFile source = new ConfigFile(files, this::overridden);
         Gateway gateway = Gateway.start(source, warmUp::finished);
         announce(gateway, out);
         warm(warmUp, gateway, out);
-        ConfigWatcher watcher = ConfigWatcher.start(source, gateway::reload, watched);
-        ProcessSignals.onHangup(watcher::requestReload);
+        watcher.complete(ConfigWatcher.start(source, gateway::reload, watched));
         HeapTrimmer.start(gateway::isServing, gateway::endedCalls);
         return gateway;
     }

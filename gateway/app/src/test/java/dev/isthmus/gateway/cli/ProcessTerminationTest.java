@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.testing.LogConfiguratorOfTests;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.Writer;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -19,6 +20,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The process and its signals. */
 class ProcessTerminationTest {
     private static final String SERVES = " serves REST and gRPC on 127.0.0.1:";
+    private static final String CONFIG = "listeners: [{host: 127.0.0.1, port: 0}]\nhealth: {warm_up: 0s}\n"
+            + "local: {embedded_models: true}\ndefault_upstream: local\n";
     private static final int KILLED_BY_TERM = 143;
 
     @TempDir
@@ -27,14 +30,14 @@ class ProcessTerminationTest {
     /** A gateway as a process of its own. */
     private record GatewayUnderTest(Process process, BufferedReader out) implements AutoCloseable {
         static GatewayUnderTest start(Path file, String drain) throws IOException {
-            Files.writeString(
-                    file,
-                    "listeners: [{host: 127.0.0.1, port: 0}]\nhealth: {warm_up: 0s}\ndrain: " + drain
-                            + "\nlocal: {embedded_models: true}\ndefault_upstream: local\n");
+            return start(Files.writeString(file, CONFIG + "drain: " + drain));
+        }
+
+        static GatewayUnderTest start(Path file) throws IOException {
             // A shell's background jobs ignore SIGINT, and so would their children.
             Process process = new ProcessBuilder(
                             "env",
-                            "--default-signal=INT",
+                            "--default-signal=INT,HUP",
                             Path.of(System.getProperty("java.home"), "bin", "java")
                                     .toString(),
                             "-XX:TieredStopAtLevel=1",
@@ -98,6 +101,40 @@ class ProcessTerminationTest {
                 assertThat(client.getInputStream().read()).isNegative();
             }
             assertThat(gateway.exitCode()).isZero();
+        }
+    }
+
+    /** What is written to it is read when the process reads its configuration. */
+    private Path pipe() throws Exception {
+        Path pipe = folder.resolve("pipe");
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor())
+                .isZero();
+        return pipe;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"TERM", "INT"})
+    void aSignalDuringTheStart_endsIt_andTheExitCodeIs0(String name) throws Exception {
+        Path pipe = pipe();
+        try (GatewayUnderTest gateway = GatewayUnderTest.start(pipe);
+                Writer config = Files.newBufferedWriter(pipe)) {
+            assertThat(config).isNotNull();
+            gateway.signal(name);
+            assertThat(gateway.exitCode()).isZero();
+        }
+    }
+
+    /** A service manager may ask for a reload as soon as the process runs. */
+    @Test
+    void aHangupDuringTheStart_doesNotEndIt() throws Exception {
+        Path pipe = pipe();
+        try (GatewayUnderTest gateway = GatewayUnderTest.start(pipe)) {
+            // Opened when the process opens it.
+            try (Writer config = Files.newBufferedWriter(pipe)) {
+                gateway.signal("HUP");
+                config.write(CONFIG);
+            }
+            gateway.await(SERVES);
         }
     }
 

@@ -187,17 +187,7 @@ public final class Route {
     }
 
     /**
-     * Chooses a target for a unary request: by the first matching rule, its sequence, the sticky key, or else at
-     * random.
-     *
-     * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that no target serves
-     */
-    public TargetSelection pick(ModelRef requested, RequestAttributes attributes) {
-        return pick(requested, attributes, null);
-    }
-
-    /**
-     * Chooses a target for a request.
+     * Chooses a target for a request: by the first matching rule, its sequence, the sticky key, or else at random.
      *
      * @param stream the random choices of its stream so far; null for a unary request
      * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that no target serves

@@ -29,7 +29,7 @@ class RequestedVersionTest {
     }
 
     private static Target target(Route route, String version, RequestAttributes attributes) {
-        return route.pick(new ModelRef("m", version), attributes).target();
+        return route.pick(new ModelRef("m", version), attributes, null).target();
     }
 
     private static String arm(Route route, String version) {

@@ -22,7 +22,7 @@ class RoutingRuleTest {
     }
 
     private static String arm(Route route, RequestAttributes attributes) {
-        return route.pick(Tables.M, attributes).target().arm();
+        return route.pick(Tables.M, attributes, null).target().arm();
     }
 
     @ParameterizedTest
@@ -105,12 +105,12 @@ class RoutingRuleTest {
         Route route = tables.route(model);
         RequestAttributes ruled =
                 new RequestAttributes(Map.of("x-canary", "yes", "x-user", "alice")::get, Map.of(), "");
-        Route.TargetSelection pick = route.pick(Tables.M, ruled);
+        Route.TargetSelection pick = route.pick(Tables.M, ruled, null);
         assertThat(pick.target().arm()).isEqualTo("canary");
         assertThat(pick.affinity())
                 .isNotEqualTo(Call.NO_AFFINITY)
-                .isEqualTo(
-                        route.pick(Tables.M, Tables.header("x-user", "alice")).affinity());
+                .isEqualTo(route.pick(Tables.M, Tables.header("x-user", "alice"), null)
+                        .affinity());
     }
 
     @Test

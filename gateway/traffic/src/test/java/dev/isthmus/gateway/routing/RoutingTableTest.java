@@ -17,7 +17,7 @@ class RoutingTableTest {
     private static String upstreamOf(RoutingTable table, String model) {
         ModelRef requested = ModelRef.of(model);
         return table.route(requested)
-                .pick(requested, RequestAttributes.NONE)
+                .pick(requested, RequestAttributes.NONE, null)
                 .target()
                 .upstream()
                 .name();

@@ -32,7 +32,7 @@ class SequenceKeyTest {
     }
 
     private static String arm(Route route, RequestAttributes attributes) {
-        return route.pick(Tables.M, attributes).target().arm();
+        return route.pick(Tables.M, attributes, null).target().arm();
     }
 
     private static long onCanary(Route route, String... flags) {
@@ -46,11 +46,11 @@ class SequenceKeyTest {
     @Test
     void requests_ofASequence_belongOnOneServerOfOneArm() {
         Route route = tables.route(Model.split(50, 50));
-        Route.TargetSelection first = route.pick(Tables.M, sequence(7, "sequence_start"));
+        Route.TargetSelection first = route.pick(Tables.M, sequence(7, "sequence_start"), null);
         assertThat(first.sequenceNanos()).isNotIn(Call.NO_SEQUENCE, Call.EARLIER);
         assertThat(first.affinity()).isNotEqualTo(Call.NO_AFFINITY);
-        assertThat(route.pick(Tables.M, sequence(7))).isEqualTo(first);
-        assertThat(route.pick(Tables.M, sequence(7, "sequence_end"))).isEqualTo(first);
+        assertThat(route.pick(Tables.M, sequence(7), null)).isEqualTo(first);
+        assertThat(route.pick(Tables.M, sequence(7, "sequence_end"), null)).isEqualTo(first);
     }
 
     @Test
@@ -58,7 +58,7 @@ class SequenceKeyTest {
         Route here = new Tables().route(Model.split(50, 50));
         Route there = new Tables().route(Model.split(50, 50));
         for (int id = 1; id <= SEQUENCES; id++) {
-            assertThat(here.pick(Tables.M, sequence(id))).isEqualTo(there.pick(Tables.M, sequence(id)));
+            assertThat(here.pick(Tables.M, sequence(id), null)).isEqualTo(there.pick(Tables.M, sequence(id), null));
         }
     }
 
@@ -74,7 +74,7 @@ class SequenceKeyTest {
     @ParameterizedTest
     @MethodSource("noSequences")
     void id_thatNamesNone_isNoSequence(Parameter id) {
-        Route.TargetSelection pick = tables.route(Model.split(50, 50)).pick(Tables.M, sequence(id));
+        Route.TargetSelection pick = tables.route(Model.split(50, 50)).pick(Tables.M, sequence(id), null);
         assertThat(pick.sequenceNanos()).isEqualTo(Call.NO_SEQUENCE);
         assertThat(pick.affinity()).isEqualTo(Call.NO_AFFINITY);
         assertThat(tables.pins().size()).isZero();
@@ -88,7 +88,7 @@ class SequenceKeyTest {
     @MethodSource("sequences")
     void id_isANumberOrText(Parameter id) {
         assertThat(tables.route(Model.split(50, 50))
-                        .pick(Tables.M, sequence(id))
+                        .pick(Tables.M, sequence(id), null)
                         .sequenceNanos())
                 .isEqualTo(Call.EARLIER);
     }
@@ -98,8 +98,8 @@ class SequenceKeyTest {
     void idOf64Bits_isOneSequence_howeverItIsSent() {
         Route route = tables.route(Model.split(50, 50));
         for (long id : new long[] {-1, -5, Long.MIN_VALUE, Long.MAX_VALUE}) {
-            assertThat(route.pick(Tables.M, sequence(new Parameter.Uint64(id))))
-                    .isEqualTo(route.pick(Tables.M, sequence(id)));
+            assertThat(route.pick(Tables.M, sequence(new Parameter.Uint64(id)), null))
+                    .isEqualTo(route.pick(Tables.M, sequence(id), null));
         }
     }
 
@@ -117,7 +117,7 @@ class SequenceKeyTest {
     @Test
     void endedSequence_isForgotten() {
         Route route = tables.route(Model.split(0, 100));
-        route.pick(Tables.M, sequence(7));
+        route.pick(Tables.M, sequence(7), null);
         assertThat(tables.pins().size()).isEqualTo(1);
         route.split().override("canary", 1);
         assertThat(arm(route, sequence(7, "sequence_end"))).isEqualTo("stable");
@@ -128,7 +128,7 @@ class SequenceKeyTest {
     @Test
     void sequenceThatStartsAgain_goesByTheSharesOfNow() {
         Route route = tables.route(Model.split(0, 100));
-        route.pick(Tables.M, sequence(7));
+        route.pick(Tables.M, sequence(7), null);
         route.split().override("canary", 1);
         assertThat(arm(route, sequence(7, "sequence_start"))).isEqualTo("canary");
         route.split().override("canary", 0);
@@ -137,7 +137,7 @@ class SequenceKeyTest {
 
     @Test
     void sequenceOfOneRequest_isNotRemembered() {
-        tables.route(Model.split(0, 100)).pick(Tables.M, sequence(7, "sequence_start", "sequence_end"));
+        tables.route(Model.split(0, 100)).pick(Tables.M, sequence(7, "sequence_start", "sequence_end"), null);
         assertThat(tables.pins().size()).isZero();
     }
 
@@ -167,9 +167,10 @@ class SequenceKeyTest {
     void sameId_ofAnotherModel_isAnotherSequence() {
         RoutingTable table = tables.table(Map.of("*", Model.split(0, 100)));
         Route route = table.route(Tables.M);
-        route.pick(Tables.M, sequence(7));
+        route.pick(Tables.M, sequence(7), null);
         route.split().override("canary", 1);
-        assertThat(route.pick(ModelRef.of("n"), sequence(7)).target().arm()).isEqualTo("canary");
+        assertThat(route.pick(ModelRef.of("n"), sequence(7), null).target().arm())
+                .isEqualTo("canary");
         assertThat(arm(route, sequence(7))).isEqualTo("stable");
     }
 
@@ -190,7 +191,7 @@ class SequenceKeyTest {
     void sequences_withoutNumber_areRememberedUpToABound() {
         Route route = tables.route(Model.split(50, 50));
         for (int id = 1; id <= 150_000; id++) {
-            route.pick(Tables.M, sequence(id));
+            route.pick(Tables.M, sequence(id), null);
         }
         assertThat(tables.pins().size()).isLessThanOrEqualTo(100_000);
     }
@@ -207,16 +208,16 @@ class SequenceKeyTest {
     @Test
     void sequence_comesBeforeTheStickyKey() {
         Route route = tables.route(Model.split(50, 50).stickyHeader("x-user"));
-        Route.TargetSelection alone = route.pick(Tables.M, sequence(7));
+        Route.TargetSelection alone = route.pick(Tables.M, sequence(7), null);
         RequestAttributes both = new RequestAttributes(
                 Map.of("x-user", "alice")::get, sequence(7).parameters(), "");
-        assertThat(route.pick(Tables.M, both)).isEqualTo(alone);
+        assertThat(route.pick(Tables.M, both, null)).isEqualTo(alone);
     }
 
     @Test
     void sequence_ofTheDefaultUpstream_belongsOnOneServer() {
         RoutingTable table = tables.withDefault("d").table(Map.of());
-        Route.TargetSelection pick = table.route(Tables.M).pick(Tables.M, sequence(7));
+        Route.TargetSelection pick = table.route(Tables.M).pick(Tables.M, sequence(7), null);
         assertThat(pick.affinity()).isNotEqualTo(Call.NO_AFFINITY);
         assertThat(pick.sequenceNanos()).isEqualTo(Call.EARLIER);
     }

@@ -21,7 +21,7 @@ class StickyTest {
     /** One per user, in order. */
     private static List<Route.TargetSelection> picks(Route route) {
         return IntStream.range(0, USERS)
-                .mapToObj(i -> route.pick(Tables.M, Tables.header("x-user", "user-" + i)))
+                .mapToObj(i -> route.pick(Tables.M, Tables.header("x-user", "user-" + i), null))
                 .toList();
     }
 
@@ -93,8 +93,8 @@ class StickyTest {
     @Test
     void parameter_isAKeyByItsText() {
         Route route = tables.route(Model.split(50, 50).stickyParameter("user"));
-        Route.TargetSelection text = route.pick(Tables.M, Tables.parameter("user", new Parameter.Text("12")));
-        assertThat(route.pick(Tables.M, Tables.parameter("user", new Parameter.Int64(12))))
+        Route.TargetSelection text = route.pick(Tables.M, Tables.parameter("user", new Parameter.Text("12")), null);
+        assertThat(route.pick(Tables.M, Tables.parameter("user", new Parameter.Int64(12)), null))
                 .isEqualTo(text);
         assertThat(text.sequenceNanos()).isEqualTo(Call.NO_SEQUENCE);
     }
@@ -105,7 +105,7 @@ class StickyTest {
         Set<String> arms = new HashSet<>();
         for (int i = 0; i < 100; i++) {
             Route.TargetSelection pick =
-                    route.pick(Tables.M, i % 2 == 0 ? RequestAttributes.NONE : Tables.header("x-user", ""));
+                    route.pick(Tables.M, i % 2 == 0 ? RequestAttributes.NONE : Tables.header("x-user", ""), null);
             assertThat(pick.affinity()).isEqualTo(Call.NO_AFFINITY);
             arms.add(pick.target().arm());
         }

@@ -18,7 +18,9 @@ class StreamSelectionsTest {
     }
 
     private static Target target(RoutingTable table, ModelRef requested) {
-        return table.route(requested).pick(requested, RequestAttributes.NONE).target();
+        return table.route(requested)
+                .pick(requested, RequestAttributes.NONE, null)
+                .target();
     }
 
     @Test

@@ -22,7 +22,7 @@ class UpstreamModelNameTest {
 
     private static ModelRef modelOf(RoutingTable table, ModelRef requested) {
         return table.route(requested)
-                .pick(requested, RequestAttributes.NONE)
+                .pick(requested, RequestAttributes.NONE, null)
                 .target()
                 .model();
     }

@@ -16,7 +16,8 @@ class WeightedTargetsTest {
     private static Map<String, Integer> picks(Route route) {
         Map<String, Integer> counts = new HashMap<>();
         for (int i = 0; i < PICKS; i++) {
-            counts.merge(route.pick(Tables.M, RequestAttributes.NONE).target().arm(), 1, Integer::sum);
+            counts.merge(
+                    route.pick(Tables.M, RequestAttributes.NONE, null).target().arm(), 1, Integer::sum);
         }
         return counts;
     }

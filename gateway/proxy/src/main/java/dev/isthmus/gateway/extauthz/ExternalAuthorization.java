@@ -152,9 +152,8 @@ public final class ExternalAuthorization implements Layer {
             exchange.countMemory();
         }
         CallContext context = exchange.context();
-        long deadline = Math.min(
-                exchange.call().deadlineNanos(),
-                nanoTime.getAsLong() + config.timeout().toNanos());
+        // Not the call's own: a client must not choose that there is no answer.
+        long deadline = nanoTime.getAsLong() + config.timeout().toNanos();
         Call own = new Call(operation, deadline, Map.of(), context.loop(), context.allocator());
         question.getRequestBuilder().getHttpBuilder().setId(context.requestId());
         CheckRequest request = CheckRequest.newBuilder().setAttributes(question).build();

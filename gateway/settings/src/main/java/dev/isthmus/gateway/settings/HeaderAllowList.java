@@ -9,12 +9,11 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
- * An allow-list of header names. Hop-by-hop headers, headers that describe the body and gRPC's own headers are never
- * allowed.
+ * An allow-list of header names; never of hop-by-hop headers, those that describe the body, and gRPC's own.
  *
  * @param exact lower-case names
  * @param prefixes lower-case prefixes of names
- * @param except lower-case names that are not allowed, whatever the others say
+ * @param except names that are not allowed, whatever the others say, {@linkplain #asRead as servers may read them}
  */
 public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<String> except) {
     /** Length of the JSON part of a body in bytes (binary tensor data extension). */
@@ -102,9 +101,10 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
         return new HeaderAllowList(all, prefixes, except);
     }
 
-    /** The same list without these lower-case names. */
+    /** The same list without these lower-case names, in any spelling that a server may read as one of them. */
     public HeaderAllowList without(Set<String> names) {
-        return new HeaderAllowList(exact, prefixes, names);
+        List<String> read = names.stream().map(HeaderAllowList::asRead).toList();
+        return new HeaderAllowList(exact, prefixes, Set.copyOf(read));
     }
 
     /** Whether a header of this lower-case name is never forwarded. */
@@ -152,7 +152,7 @@ public record HeaderAllowList(Set<String> exact, List<String> prefixes, Set<Stri
 
     /** Whether the header of this lower-case name is forwarded. */
     public boolean contains(String name) {
-        if (!except.isEmpty() && (except.contains(name) || except.contains(asRead(name)))) {
+        if (!except.isEmpty() && except.contains(asRead(name))) {
             return false;
         }
         if (exact.contains(name)) {

@@ -34,6 +34,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -346,6 +347,29 @@ class AdminServerTest {
                     .write(("GET /live" + host + "Connection: close\r\n\r\n").getBytes(StandardCharsets.ISO_8859_1));
             assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1))
                     .startsWith("HTTP/1.1 200 ");
+        }
+    }
+
+    /** Whoever has no token could keep out operators, probes and Prometheus. */
+    @Test
+    void connections_thatWaitForARequest_giveWayToOthers() throws Exception {
+        List<Socket> waiting = new ArrayList<>();
+        try {
+            for (int i = 0; i < 64; i++) {
+                Socket socket =
+                        new Socket(InetAddress.getLoopbackAddress(), address().getPort());
+                waiting.add(socket);
+                socket.setSoTimeout(20_000);
+                socket.getOutputStream()
+                        .write("HEAD /live HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.ISO_8859_1));
+                assertThat(head(socket)).startsWith("HTTP/1.1 405 ");
+            }
+            assertThat(get("/live").statusCode()).isEqualTo(200);
+            assertThat(waiting.getFirst().getInputStream().read()).isEqualTo(-1);
+        } finally {
+            for (Socket each : waiting) {
+                each.close();
+            }
         }
     }
 

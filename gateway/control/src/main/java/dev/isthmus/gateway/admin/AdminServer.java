@@ -74,7 +74,9 @@ import java.security.SecureRandom;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -96,6 +98,9 @@ public final class AdminServer implements AutoCloseable {
     private final AdminAccess access;
     private final RequestRunner runner;
     private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
+    /** Those that wait for a request, the longest first: they give way to others, so that they keep nobody out. */
+    private final Queue<Channel> waiting = new ConcurrentLinkedQueue<>();
+
     private final ThreadPoolExecutor executor = new ThreadPoolExecutor(
             THREADS,
             THREADS,
@@ -203,38 +208,35 @@ public final class AdminServer implements AutoCloseable {
         @Override
         protected void initChannel(Channel accepted) {
             if (connections.size() >= MAX_CONNECTIONS) {
-                accepted.close();
-                return;
+                Channel idle = waiting.poll();
+                if (idle == null) {
+                    accepted.close();
+                    return;
+                }
+                idle.close();
             }
             connections.add(accepted);
+            waiting.add(accepted);
+            accepted.closeFuture().addListener(closed -> waiting.remove(accepted));
             if (tls != null) {
                 accepted.pipeline().addLast(tls.timedHandler());
             }
             AdminConnection connection = new AdminConnection();
             accepted.pipeline()
                     .addLast(
-                            new ReadTimeout(connection),
+                            new ReadTimeoutHandler(READ_TIMEOUT_SECONDS) {
+                                @Override
+                                protected void readTimedOut(ChannelHandlerContext ctx) throws Exception {
+                                    // A client that sends nothing while it waits for a response is not late.
+                                    if (!connection.busy) {
+                                        super.readTimedOut(ctx);
+                                    }
+                                }
+                            },
                             new AdminRequestDecoder(),
                             new HttpResponseEncoder(),
                             new HttpObjectAggregator(MAX_BODY),
                             connection);
-        }
-    }
-
-    /** A client that sends nothing while it waits for a response is not late. */
-    private static final class ReadTimeout extends ReadTimeoutHandler {
-        private final AdminConnection connection;
-
-        ReadTimeout(AdminConnection connection) {
-            super(READ_TIMEOUT_SECONDS, TimeUnit.SECONDS);
-            this.connection = connection;
-        }
-
-        @Override
-        protected void readTimedOut(ChannelHandlerContext ctx) throws Exception {
-            if (!connection.busy) {
-                super.readTimedOut(ctx);
-            }
         }
     }
 
@@ -426,6 +428,7 @@ public final class AdminServer implements AutoCloseable {
                 busy = true;
                 executor.execute(() ->
                         handOver(ctx, runner.run(match.route(), parsed, method.equals(AdminRoutes.POST)), keepAlive));
+                waiting.remove(ctx.channel());
                 return null;
             } catch (RejectedExecutionException full) {
                 busy = false;
@@ -447,9 +450,13 @@ public final class AdminServer implements AutoCloseable {
             try {
                 ctx.executor().execute(() -> {
                     busy = false;
-                    if (file == null && ctx.channel().isActive()) {
+                    if (!ctx.channel().isActive()) {
+                        return;
+                    }
+                    waiting.add(ctx.channel());
+                    if (file == null) {
                         write(ctx, response, keepAlive, true);
-                    } else if (file != null && !reusable) {
+                    } else if (!reusable) {
                         ctx.close();
                     }
                 });

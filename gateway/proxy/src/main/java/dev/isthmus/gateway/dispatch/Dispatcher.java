@@ -48,6 +48,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -57,10 +58,14 @@ import org.jspecify.annotations.Nullable;
  * belong to one call.
  */
 final class Dispatcher {
+    /** A watch costs its client nothing, and lasts as long as that likes. */
+    private static final int MAX_WATCHES = 10_000;
+
     private final Service fleet;
     private final InferRules rules;
     private final Transcoder transcoder;
     private final GatewayReadiness gateway;
+    private final Semaphore watches = new Semaphore(MAX_WATCHES);
 
     /** @param fleet handles everything but inference: requests that concern the whole fleet, metadata, management */
     Dispatcher(Service fleet, InferRules rules, Transcoder transcoder, GatewayReadiness gateway) {
@@ -80,7 +85,7 @@ final class Dispatcher {
     RequestSink open(Exchange exchange) {
         Call call = exchange.call();
         return switch (call.operation()) {
-            case Operation.CheckHealth check -> new HealthCheck(call, check, this::readiness, gateway, exchange);
+            case Operation.CheckHealth check -> new HealthCheck(call, check, exchange);
             case Operation.Reflect request -> new ReflectionCall(exchange);
             case Operation.ServerLive live -> EmptyBodySink.replying(exchange, live());
             case Operation.GatewayReady request -> readiness(call, exchange);
@@ -329,25 +334,23 @@ final class Dispatcher {
      * Watch responds now and at each change, until the client cancels it, its deadline expires, or the gateway shuts down.
      * It reads the readiness every second, which sends no requests to servers.
      */
-    static final class HealthCheck implements RequestSink {
+    private final class HealthCheck implements RequestSink {
         private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
         private final Call call;
         private final Operation.CheckHealth request;
-        private final Service readiness;
-        private final GatewayReadiness gateway;
         private final Reply client;
         private @Nullable ServingStatus reported;
         private @Nullable Future<?> next;
         private boolean ended;
 
-        /** @param readiness handles the readiness operation */
-        HealthCheck(
-                Call call, Operation.CheckHealth request, Service readiness, GatewayReadiness gateway, Reply client) {
+        HealthCheck(Call call, Operation.CheckHealth request, Reply client) {
+            if (request.watch() && !watches.tryAcquire()) {
+                throw new OipException(ErrorCode.UNAVAILABLE, "too many watches (limit " + MAX_WATCHES + ")")
+                        .because(FailureCause.GATEWAY_LIMIT);
+            }
             this.call = call;
             this.request = request;
-            this.readiness = readiness;
-            this.gateway = gateway;
             this.client = client;
         }
 
@@ -357,19 +360,19 @@ final class Dispatcher {
         }
 
         @Override
-        public void end() {
-            read();
-        }
-
-        @Override
         public void cancel() {
+            if (request.watch() && !ended) {
+                watches.release();
+            }
             ended = true;
             if (next != null) {
                 next.cancel(false);
             }
         }
 
-        private void read() {
+        /** Reads the state, for a watch again and again. */
+        @Override
+        public void end() {
             if (ended) {
                 return;
             }
@@ -378,7 +381,7 @@ final class Dispatcher {
                     Call.NO_DEADLINE,
                     Map.of(),
                     CallContext.internal(call.loop(), call.allocator()));
-            readiness.open(internal, new ReadinessReply()).end();
+            readiness(internal, new ReadinessReply()).end();
         }
 
         private void respond(ServingStatus status) {
@@ -405,12 +408,12 @@ final class Dispatcher {
             if (left <= 0) {
                 fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, "the deadline of the call has expired"));
             } else {
-                next = call.loop().schedule(this::read, Math.min(left, INTERVAL_NANOS), TimeUnit.NANOSECONDS);
+                next = call.loop().schedule(this::end, Math.min(left, INTERVAL_NANOS), TimeUnit.NANOSECONDS);
             }
         }
 
         private void fail(OipException failure) {
-            ended = true;
+            cancel();
             client.fail(failure);
         }
 

@@ -171,6 +171,7 @@ public final class Gateway implements AutoCloseable {
                 DRAIN_TIMEOUT,
                 state,
                 new ConnectionPolicies(new ConnectionMetrics(meters)),
+                this::current,
                 this::forget);
         drain = new DrainSequence(connections.drain(), telemetry.calls()::inFlight, this::stopAccepting);
         new ConnectionMetrics(meters).show(connections);

@@ -1,8 +1,11 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Layer;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
@@ -43,6 +46,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -62,6 +66,7 @@ final class Generation {
     private final Upstreams upstreams;
     private final RoutingTable routes;
     private final Catalogue catalogue;
+    private final FleetService fleet;
     private final RoutePolicyTable traffic;
     private final @Nullable Authenticator authenticator;
     /** What goes on when this ends, and is not closed with it: the previous table until this starts, then the next. */
@@ -83,6 +88,7 @@ final class Generation {
      * @param drainTimeout how long calls may continue after the next generation has taken over
      * @param gateway the gateway's own readiness
      * @param connections limits of client connections
+     * @param current the generation that is in effect
      * @param closed called when a generation was closed
      */
     record SharedResources(
@@ -95,6 +101,7 @@ final class Generation {
             Duration drainTimeout,
             GatewayReadiness gateway,
             ConnectionPolicies connections,
+            Supplier<Generation> current,
             Runnable closed) {}
 
     /**
@@ -137,7 +144,7 @@ final class Generation {
                     previous == null ? null : previous.traffic);
             traffic = policies;
             catalogue.whenChanged(traffic::modelsChanged);
-            FleetService fleet = new FleetService(
+            fleet = new FleetService(
                     locations,
                     catalogue,
                     rules.limits(),
@@ -148,7 +155,7 @@ final class Generation {
             ProxyStack proxy = new ProxyStack(config, access, routes, keys, traffic, catalogue.signatures(), meters);
             layers = added.among(each -> proxy.layer(each, this::recording));
             Service stack =
-                    ProxyStack.of(layers, fleet, rules, transcoder, resources.gateway(), meters, System::nanoTime);
+                    ProxyStack.of(layers, this::fleet, rules, transcoder, resources.gateway(), meters, System::nanoTime);
             IngressSettings settings =
                     IngressSettings.of(config, new Http2AbuseMetrics(meters).ofClients(), resources.connections());
             this.entry = new ListenerContext(stack, () -> settings);
@@ -273,6 +280,13 @@ final class Generation {
 
     Catalogue catalogue() {
         return catalogue;
+    }
+
+    /** A call of the gateway itself is that of a watch, which may outlast this. */
+    private RequestSink fleet(Call call, Reply reply) {
+        Generation asked =
+                call.context().protocol() == null ? resources.current().get() : this;
+        return asked.fleet.open(call, reply);
     }
 
     /** How callers are identified; null if they are not. */

@@ -111,6 +111,9 @@ class GenerationTest {
                         patience,
                         () -> null,
                         new ConnectionPolicies(ConnectionEvents.NONE),
+                        () -> {
+                            throw new AssertionError("no health is watched");
+                        },
                         closed::release),
                 null,
                 null);

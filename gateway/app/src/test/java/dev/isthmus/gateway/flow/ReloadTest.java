@@ -26,11 +26,18 @@ import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.FakeV2Server;
+import dev.isthmus.proto.health.HealthCheckRequest;
+import dev.isthmus.proto.health.HealthCheckResponse;
+import dev.isthmus.proto.health.HealthCheckResponse.ServingStatus;
+import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
 import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.protobuf.ProtoUtils;
+import io.grpc.stub.ClientCalls;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -41,6 +48,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -178,6 +186,30 @@ class ReloadTest {
             calls.incrementAndGet();
         }
         return null;
+    }
+
+    @Test
+    void watchOfHealth_isOfTheConfigurationInEffect() throws Exception {
+        MethodDescriptor<HealthCheckRequest, HealthCheckResponse> watch =
+                MethodDescriptor.<HealthCheckRequest, HealthCheckResponse>newBuilder()
+                        .setFullMethodName("grpc.health.v1.Health/Watch")
+                        .setType(MethodDescriptor.MethodType.SERVER_STREAMING)
+                        .setRequestMarshaller(ProtoUtils.marshaller(HealthCheckRequest.getDefaultInstance()))
+                        .setResponseMarshaller(ProtoUtils.marshaller(HealthCheckResponse.getDefaultInstance()))
+                        .build();
+        try (FakeGrpcServer server = new FakeGrpcServer(new Numbered(1));
+                Gateway gateway = Gateway.start(TestConfigs.with(to(server), Map.of("models", Map.of())))) {
+            ManagedChannel channel = channel(gateway);
+            Iterator<HealthCheckResponse> states = ClientCalls.blockingServerStreamingCall(
+                    channel,
+                    watch,
+                    CallOptions.DEFAULT.withDeadlineAfter(60, TimeUnit.SECONDS),
+                    HealthCheckRequest.newBuilder().setService("m").build());
+            assertThat(states.next().getStatus()).isEqualTo(ServingStatus.SERVICE_UNKNOWN);
+            apply(gateway, to(server));
+            assertThat(states.next().getStatus()).isNotEqualTo(ServingStatus.SERVICE_UNKNOWN);
+            close(channel);
+        }
     }
 
     @Test

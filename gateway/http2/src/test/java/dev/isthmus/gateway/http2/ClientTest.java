@@ -92,7 +92,9 @@ class ClientTest {
         ":status=100 end",
         ":method=GET",
         "a=b",
-        ":status=200 :status=200"
+        ":status=200 :status=200",
+        ":status=200 a(b=c",
+        ":status=200 a:b=c"
     })
     void malformedResponse_isReset_8_3_2(String fields) {
         RecordingStreamListener heard = bench.ask(true);

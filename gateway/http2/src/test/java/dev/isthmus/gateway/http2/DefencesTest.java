@@ -171,6 +171,15 @@ class DefencesTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"a b", " a", "a ", "a:b", "a:", "a\r\nb", "a\0", "a\177", "a\344", "a(b"})
+    void nameThatIsNoToken_isReset_8_2_1(String name) {
+        bench.send(RawFrames.headers(1, true, ":method", "GET", ":scheme", "http", ":path", "/", name, "b"));
+        reset(PROTOCOL_ERROR);
+        bench.send(RawFrames.request(3, false), RawFrames.headers(3, true, name, "b"));
+        assertThat(bench.request(0).events).containsExactly("headers", "closed VIOLATION 1");
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"b ", "b\t", " b", "\tb", " "})
     void whiteSpaceAroundAValue_isReset_8_2_1(String value) {
         bench.send(RawFrames.frame(

@@ -19,11 +19,6 @@ public record AbuseLimits(
 
     public static final AbuseLimits NONE = new AbuseLimits(BucketLimit.ANY, BucketLimit.ANY, BucketLimit.ANY, 0, 0);
 
-    public AbuseLimits {
-        requireNotNegative("controlFramesPerData", controlFramesPerData);
-        requireNotNegative("queuedFrames", queuedFrames);
-    }
-
     /**
      * A token bucket.
      *
@@ -33,20 +28,9 @@ public record AbuseLimits(
     public record BucketLimit(int burst, int perSecond) {
         public static final BucketLimit ANY = new BucketLimit(0, 0);
 
-        public BucketLimit {
-            requireNotNegative("burst", burst);
-            requireNotNegative("perSecond", perSecond);
-        }
-
         @Override
         public String toString() {
             return burst + " at once and " + perSecond + " a second";
-        }
-    }
-
-    private static void requireNotNegative(String name, int value) {
-        if (value < 0) {
-            throw new IllegalArgumentException(name + " must be at least 0, is " + value);
         }
     }
 }

@@ -26,27 +26,4 @@ public record Http2Options(
     static final int DEFAULT_FRAME_SIZE = 16_384;
 
     static final int MAX_FRAME_SIZE = (1 << 24) - 1;
-
-    public Http2Options {
-        require(streamWindow > 0, "streamWindow", streamWindow, "at least 1");
-        require(connectionWindow >= DEFAULT_WINDOW, "connectionWindow", connectionWindow, "at least 65535");
-        require(
-                maxFrameSize >= DEFAULT_FRAME_SIZE && maxFrameSize <= MAX_FRAME_SIZE,
-                "maxFrameSize",
-                maxFrameSize,
-                "16384 to 16777215");
-        require(maxConcurrentStreams >= 0, "maxConcurrentStreams", maxConcurrentStreams, "at least 0");
-        require(
-                maxHeaderBytes > 0 && maxHeaderBytes <= MAX_FRAME_SIZE,
-                "maxHeaderBytes",
-                maxHeaderBytes,
-                "1 to 16777215");
-        require(maxHeaderFields > 0, "maxHeaderFields", maxHeaderFields, "at least 1");
-    }
-
-    private static void require(boolean met, String name, int value, String expected) {
-        if (!met) {
-            throw new IllegalArgumentException(name + " must be " + expected + ", is " + value);
-        }
-    }
 }

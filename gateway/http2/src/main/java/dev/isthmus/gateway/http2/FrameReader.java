@@ -111,7 +111,7 @@ final class FrameReader {
         ByteBuf expected = Http2CodecUtil.connectionPrefaceBuf();
         while (in.isReadable() && remaining < expected.readableBytes()) {
             if (in.readByte() != expected.getByte(remaining)) {
-                throw error(Http2Error.PROTOCOL_ERROR, "invalid connection preface");
+                throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "invalid connection preface");
             }
             remaining++;
         }
@@ -130,7 +130,7 @@ final class FrameReader {
         partial.release();
         turn.took();
         if (head.length > maxFrameSize) {
-            throw error(
+            throw new Http2Violation(
                     Http2Error.FRAME_SIZE_ERROR, "a frame of " + head.length + " bytes, the limit is " + maxFrameSize);
         }
         parts.check(head.type, head.streamId);
@@ -188,7 +188,8 @@ final class FrameReader {
                 priority(in);
                 handler.ignored();
             }
-            case PUSH_PROMISE -> throw error(Http2Error.PROTOCOL_ERROR, "PUSH_PROMISE, but push is disabled");
+            case PUSH_PROMISE ->
+                throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "PUSH_PROMISE, but push is disabled");
             default -> throw new IllegalStateException("frame type " + head.type);
         }
     }
@@ -214,7 +215,7 @@ final class FrameReader {
         }
         length -= padded;
         if (length < 0) {
-            throw error(Http2Error.PROTOCOL_ERROR, "HEADERS: more padding than payload");
+            throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "HEADERS: more padding than payload");
         }
         if (head.has(END_HEADERS)) {
             handler.headers(head.streamId, in, length, head.has(END_STREAM));
@@ -226,7 +227,7 @@ final class FrameReader {
     /** Priorities are ignored (RFC 9113, 5.3.2), but a stream that depends on itself is an error (RFC 7540, 5.3.1). */
     private void priority(ByteBuf in) {
         if ((in.readInt() & Integer.MAX_VALUE) == head.streamId) {
-            throw error(Http2Error.PROTOCOL_ERROR, "stream " + head.streamId + " depends on itself");
+            throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "stream " + head.streamId + " depends on itself");
         }
         in.skipBytes(Byte.BYTES);
     }
@@ -251,7 +252,7 @@ final class FrameReader {
     private void padLength(ByteBuf in) {
         int pad = in.readUnsignedByte();
         if (pad >= head.length) {
-            throw error(Http2Error.PROTOCOL_ERROR, "DATA: more padding than payload");
+            throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "DATA: more padding than payload");
         }
         if (!dropped) {
             handler.padding(pad + 1);
@@ -291,10 +292,6 @@ final class FrameReader {
         int length = Math.min(remaining, in.readableBytes());
         in.skipBytes(length);
         skipPayload(remaining - length);
-    }
-
-    private static Http2Violation error(Http2Error error, String message) {
-        return new Http2Violation(error, message);
     }
 
     /** Collects the bytes of a frame, or of a frame header, that is split across reads. */

@@ -294,13 +294,10 @@ final class HeaderBlockDecoder {
             int at = from;
             while (at < end) {
                 int first = in.getByte(at);
-                if ((first & INDEXED) != 0) {
-                    at = afterInteger(in, at, end, 7);
-                } else if ((first & (INCREMENTAL | SIZE_UPDATE)) != 0) {
+                if ((first & INDEXED) == 0 && (first & (INCREMENTAL | SIZE_UPDATE)) != 0) {
                     return false;
-                } else {
-                    at = afterLiteral(in, at, end, first, 4);
                 }
+                at = next(in, at, end);
             }
             return at == end;
         }

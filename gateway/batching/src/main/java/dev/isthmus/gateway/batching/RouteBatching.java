@@ -282,7 +282,7 @@ public final class RouteBatching implements RouteService {
 
         private void askServer(Upstream server, Call client) {
             boolean rest = server.peer().wire() == Wire.REST;
-            Operation.Manage operation = new Operation.Manage(Extension.MODEL_CONFIG, model, "", false, rest);
+            Operation.Manage operation = new Operation.Manage(Extension.MODEL_CONFIG, model, "", false, rest, false);
             Call call =
                     new Call(operation, System.nanoTime() + TIMEOUT_NANOS, Map.of(), client.loop(), client.allocator());
             ByteBuf body = rest ? Unpooled.EMPTY_BUFFER : Unpooled.wrappedBuffer(request());

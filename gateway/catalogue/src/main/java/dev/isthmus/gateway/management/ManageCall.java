@@ -75,7 +75,7 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
 
     /** Requests a server's index over whichever protocol it speaks. */
     public static final IndexRequest INDEX = (call, server, reply) -> {
-        var index = new Operation.Manage(Extension.REPOSITORY_INDEX, NO_MODEL, "", true, false);
+        var index = new Operation.Manage(Extension.REPOSITORY_INDEX, NO_MODEL, "", true, false, false);
         new ManageBridge(index, server, reply).send(call, Unpooled.EMPTY_BUFFER);
     };
 

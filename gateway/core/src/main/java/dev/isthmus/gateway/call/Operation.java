@@ -210,11 +210,6 @@ public sealed interface Operation {
             }
         }
 
-        /** Not KServe's message. */
-        public Manage(Extension extension, ModelRef model, String resource, boolean change, boolean json) {
-            this(extension, model, resource, change, json, false);
-        }
-
         /** Returns the same operation on another model. */
         public Manage to(ModelRef other) {
             return new Manage(extension, other, resource, change, json, modelFirst);

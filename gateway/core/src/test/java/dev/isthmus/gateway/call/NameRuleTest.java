@@ -89,9 +89,9 @@ class NameRuleTest {
     @ParameterizedTest
     @EnumSource
     void managedModel_obeysTheRule_andIsMissingOnlyWhereTheServerIsMeant(Extension extension) {
-        assertThatThrownBy(() -> new Operation.Manage(extension, ModelRef.of("a/b"), "", false, false))
+        assertThatThrownBy(() -> new Operation.Manage(extension, ModelRef.of("a/b"), "", false, false, false))
                 .isInstanceOf(OipException.class);
-        var ofServer = assertThatCode(() -> new Operation.Manage(extension, ModelRef.of(""), "", false, false));
+        var ofServer = assertThatCode(() -> new Operation.Manage(extension, ModelRef.of(""), "", false, false, false));
         switch (extension) {
             case MODEL_CONFIG, REPOSITORY_LOAD, REPOSITORY_UNLOAD -> ofServer.isInstanceOf(OipException.class);
             default -> ofServer.doesNotThrowAnyException();

@@ -60,7 +60,7 @@ class OperationTest {
     @ParameterizedTest
     @EnumSource(Extension.class)
     void management_needsWhatItsExtensionSays(Extension extension) {
-        Operation manage = new Operation.Manage(extension, MODEL, "", true, true);
+        Operation manage = new Operation.Manage(extension, MODEL, "", true, true, false);
         assertThat(manage.permission()).isEqualTo(extension.permission());
         assertThat(manage.largeBody()).isEqualTo(extension.carriesFiles());
         assertThat(manage.needsPermit()).isTrue();

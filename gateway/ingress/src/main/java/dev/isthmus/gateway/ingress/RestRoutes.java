@@ -160,7 +160,7 @@ final class RestRoutes {
         boolean change = extension.changes(head.method());
         return new PathRoute(
                 extension.allow(),
-                new Operation.Manage(extension, new ModelRef(model, version), resource, change, true));
+                new Operation.Manage(extension, new ModelRef(model, version), resource, change, true, false));
     }
 
     private static PathRoute unknown() {

@@ -73,7 +73,7 @@ class GrpcRoutesTest {
         ByteBuf rest = Unpooled.directBuffer().writeBytes(load, load.length / 2, load.length - load.length / 2);
         ByteBuf message = Unpooled.compositeBuffer().addComponents(true, half, rest);
         assertThat(read("RepositoryModelLoad", message))
-                .isEqualTo(new Operation.Manage(Extension.REPOSITORY_LOAD, ModelRef.of("m"), "r", true, false));
+                .isEqualTo(new Operation.Manage(Extension.REPOSITORY_LOAD, ModelRef.of("m"), "r", true, false, false));
         assertThat(taken(() -> read("RepositoryModelLoad", message))).isLessThan(64 << 10);
         message.release();
     }

@@ -75,7 +75,7 @@ class RestRoutesTest {
         ModelRef requested = new ModelRef(orEmpty(model), orEmpty(version));
         assertThat(route(method, path))
                 .isEqualTo(new RestRoutes.PathRoute(
-                        allow, new Operation.Manage(extension, requested, orEmpty(resource), change, true)));
+                        allow, new Operation.Manage(extension, requested, orEmpty(resource), change, true, false)));
     }
 
     @ParameterizedTest
@@ -90,7 +90,8 @@ class RestRoutesTest {
                         extension.paths().getLast().model() < 0 ? ModelRef.of("") : model,
                         extension.paths().getLast().resource() < 0 ? "" : "r",
                         method.equals("POST"),
-                        true));
+                        true,
+                        false));
     }
 
     @Test

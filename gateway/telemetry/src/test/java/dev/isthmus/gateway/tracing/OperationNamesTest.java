@@ -60,7 +60,7 @@ class OperationNamesTest {
     @EnumSource(Extension.class)
     void managementIsNamedByItsTemplates(Extension extension) {
         for (boolean change : new boolean[] {false, true}) {
-            Operation manage = new Operation.Manage(extension, VERSION, "region", change, true);
+            Operation manage = new Operation.Manage(extension, VERSION, "region", change, true, false);
             assertThat(manage.path(VERSION))
                     .startsWith("/v2/")
                     .endsWith("/" + extension.verb())

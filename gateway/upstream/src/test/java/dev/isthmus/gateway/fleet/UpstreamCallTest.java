@@ -301,7 +301,7 @@ class UpstreamCallTest {
     void management_isRepeatedOnlyWhereItChangesNothing(Extension extension) {
         try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
             ClientReply seen = new ClientReply();
-            var manage = new Operation.Manage(extension, FleetBench.MODEL, "", true, false);
+            var manage = new Operation.Manage(extension, FleetBench.MODEL, "", true, false, false);
             seen.cancellation =
                     bench.cluster().send(bench.call(), new UpstreamRequest.ManageRequest(manage, bench.body()), seen);
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);

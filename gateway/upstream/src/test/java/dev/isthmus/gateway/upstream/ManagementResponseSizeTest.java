@@ -62,7 +62,7 @@ class ManagementResponseSizeTest {
 
         private static Subscription manage(
                 Upstream upstream, Call call, Extension extension, String model, Reply reply) {
-            var operation = new Operation.Manage(extension, ModelRef.of(model), "", false, false);
+            var operation = new Operation.Manage(extension, ModelRef.of(model), "", false, false, false);
             return upstream.send(call, new UpstreamRequest.ManageRequest(operation, Unpooled.EMPTY_BUFFER), reply);
         }
     }

@@ -284,7 +284,7 @@ class GrpcUpstreamTest {
                     r -> upstream.send(
                             bench.call(),
                             new UpstreamRequest.ManageRequest(
-                                    new Operation.Manage(Extension.MODEL_STATISTICS, MODEL, "", false, false),
+                                    new Operation.Manage(Extension.MODEL_STATISTICS, MODEL, "", false, false, false),
                                     Unpooled.EMPTY_BUFFER),
                             r),
                     r -> upstream.inferStream(bench.call(first), MODEL, r));

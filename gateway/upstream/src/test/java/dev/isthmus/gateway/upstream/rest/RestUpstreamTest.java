@@ -161,10 +161,10 @@ class RestUpstreamTest {
                     new UpstreamRequest.ModelMetadataRequest(MODEL),
                     new UpstreamRequest.ModelNamesRequest(),
                     new UpstreamRequest.ManageRequest(
-                            new Operation.Manage(Extension.MODEL_STATISTICS, MODEL, "", false, true),
+                            new Operation.Manage(Extension.MODEL_STATISTICS, MODEL, "", false, true, false),
                             rest.buffer(new byte[0])),
                     new UpstreamRequest.ManageRequest(
-                            new Operation.Manage(Extension.REPOSITORY_LOAD, MODEL, "", true, true),
+                            new Operation.Manage(Extension.REPOSITORY_LOAD, MODEL, "", true, true, false),
                             rest.buffer(new byte[] {'{', '}'})),
                     new UpstreamRequest.GenerateRequest(
                             new Operation.Generate(MODEL, false), rest.buffer(new byte[] {'{', '}'})));

@@ -62,12 +62,11 @@ final class RestRoutes {
         if (!segments[1].equals("v2") || segments.length == 2) {
             throw GrpcRoutes.serves(path) ? notRest() : notFound();
         }
-        return switch (segments[2]) {
+        if (segments.length == 3 && segments[2].isEmpty()) {
             // The protocol document uses /v2, its OpenAPI description /v2/. No other path has two forms.
-            case "" -> segments.length == 3 ? PathRoute.get(ServerPath.METADATA.operation()) : unknown();
-            case "models" -> models(head, segments);
-            default -> management(head, segments);
-        };
+            return PathRoute.get(ServerPath.METADATA.operation());
+        }
+        return segments[2].equals("models") ? models(head, segments) : management(head, segments);
     }
 
     private static String[] segments(String path) {
@@ -138,7 +137,10 @@ final class RestRoutes {
 
     private static PathRoute management(RequestHead head, String[] segments) {
         PathRoute managed = managed(head, segments);
-        return managed == null ? unknown() : managed;
+        if (managed == null) {
+            throw notFound();
+        }
+        return managed;
     }
 
     /** The route of a management extension; null if the path is not one of its paths. */
@@ -161,10 +163,6 @@ final class RestRoutes {
         return new PathRoute(
                 extension.allow(),
                 new Operation.Manage(extension, new ModelRef(model, version), resource, change, true, false));
-    }
-
-    private static PathRoute unknown() {
-        throw notFound();
     }
 
     private static String model(String[] segments) {

@@ -33,6 +33,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
@@ -66,7 +67,8 @@ final class OtlpExport implements Reloadable.Replaced {
     /** @param version of this build */
     OtlpExport(OtlpConfig config, Supplier<MetricSnapshots> metrics, MeterRegistry registry, String version) {
         this.config = config;
-        this.ca = config.ca() == null ? null : new WatchedFiles(List.of(config.ca()), false);
+        Path file = config.ca();
+        this.ca = file == null ? null : new WatchedFiles(() -> List.of(file), false);
         this.metrics = metrics;
         this.sent = counter(registry, "ok");
         this.failed = counter(registry, "failed");

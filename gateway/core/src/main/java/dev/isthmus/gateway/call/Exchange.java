@@ -197,7 +197,7 @@ public final class Exchange implements Reply {
 
     /** Whether it waits for the decision of a layer. */
     public boolean isWaiting() {
-        return request.waiting;
+        return request.waiting && !finished;
     }
 
     /** Counts the memory of the request from here on. */

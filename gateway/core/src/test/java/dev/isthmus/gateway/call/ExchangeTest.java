@@ -372,6 +372,44 @@ class ExchangeTest {
     @Test
     void layerThatThrows_endsItsCallWithInternal_andIsNamed() {
         Layer broken = new Recorder("broken") {
+    /** A stream would go on only when the decision comes for which nobody waits. */
+    @Test
+    void refusedWhileALayerDecides_waitsNoMore() {
+        Layer refusing = new Recorder("a") {
+            @Override
+            public @Nullable CompletableFuture<?> open(Exchange x) {
+                opened = x;
+                return null;
+            }
+
+            @Override
+            public void data(Exchange x, ByteBuf part) {
+                throw unavailable("not now");
+            }
+        };
+        RequestSink request = open(refusing, new Waiting(true));
+        x().sized(4);
+        assertThat(x().isWaiting()).isTrue();
+        request.data(text("part"));
+        assertThat(x().isWaiting()).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void decisionThatDoesNotCome_failsTheCallAtItsDeadline(boolean sized) {
+        Call anHour = call.withDeadline(System.nanoTime() + TimeUnit.HOURS.toNanos(1));
+        RequestSink request = layers(new Waiting(sized)).open(anHour, client);
+        ByteBuf part = text("part");
+        request.data(part);
+        request.end();
+        channel.advanceTimeBy(1, TimeUnit.HOURS);
+        channel.runPendingTasks();
+        assertThat(events)
+                .contains("client DEADLINE_EXCEEDED the layer 'waiting' took longer than the call may")
+                .doesNotContain("end");
+        assertThat(part.refCnt()).isZero();
+    }
+
             @Override
             public @Nullable CompletableFuture<?> open(Exchange x) {
                 throw new IllegalStateException("a fault");

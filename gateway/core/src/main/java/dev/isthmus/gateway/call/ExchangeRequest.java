@@ -6,11 +6,12 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
-import io.netty.util.concurrent.ScheduledFuture;
+import io.netty.channel.EventLoop;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -95,17 +96,37 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
     private boolean isUndecided(Layer layer, CompletableFuture<?> decision, Runnable then) {
         // Another thread may complete it, so it is looked at once.
         if (!decision.isDone()) {
-            waiting = true;
-            decision.whenComplete(
-                    (decided, refusal) -> exchange.context.loop().execute(() -> decided(layer, refusal, then)));
+            await(layer, decision, exchange.call().deadlineNanos(), refusal -> decided(layer, refusal, then));
             return true;
         }
         decision.join();
         return false;
     }
 
+    /**
+     * Goes on in a task of the loop when a layer has decided. If it has not by the deadline, the call fails.
+     *
+     * @param then receives what it has failed with; null if it has not
+     */
+    private void await(
+            Layer layer, CompletableFuture<?> decision, long deadlineNanos, Consumer<@Nullable Throwable> then) {
+        waiting = true;
+        EventLoop loop = exchange.context.loop();
+        Runnable late = () -> exchange.abort(new OipException(
+                ErrorCode.DEADLINE_EXCEEDED, "the layer '" + layer.name() + "' took longer than the call may"));
+        Future<?> timer = deadlineNanos == Call.NO_DEADLINE
+                ? null
+                : loop.schedule(late, Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
+        decision.whenComplete((decided, refusal) -> loop.execute(() -> {
+            if (timer != null) {
+                timer.cancel(false);
+            }
+            waiting = false;
+            then.accept(refusal);
+        }));
+    }
+
     private void decided(Layer layer, @Nullable Throwable refusal, Runnable then) {
-        waiting = false;
         if (refusal != null) {
             exchange.abort(layers.failureIn(layer, exchange.context, refusal));
         } else if (!exchange.finished) {
@@ -303,7 +324,8 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
                     CompletableFuture<InferRequest> result =
                             layer.transforms(exchange) ? layer.transform(exchange, request) : null;
                     if (result != null && !result.isDone()) {
-                        await(layer, result, i + 1);
+                        int next = i + 1;
+                        exchange.request.await(layer, result, deadlineNanos, fault -> goOn(layer, result, next));
                         return;
                     }
                     if (result != null) {
@@ -319,27 +341,6 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
             } else {
                 then.accept(request);
             }
-        }
-
-        private void await(Layer layer, CompletableFuture<InferRequest> result, int next) {
-            exchange.request.waiting = true;
-            ScheduledFuture<?> timer = deadlineNanos == Call.NO_DEADLINE
-                    ? null
-                    : exchange.context()
-                            .loop()
-                            .schedule(
-                                    () -> exchange.abort(new OipException(
-                                            ErrorCode.DEADLINE_EXCEEDED,
-                                            "the layer '" + layer.name() + "' took longer than the call may")),
-                                    Math.max(0, deadlineNanos - System.nanoTime()),
-                                    TimeUnit.NANOSECONDS);
-            result.whenComplete((changed, fault) -> exchange.context().loop().execute(() -> {
-                if (timer != null) {
-                    timer.cancel(false);
-                }
-                exchange.request.waiting = false;
-                goOn(layer, result, next);
-            }));
         }
 
         private void goOn(Layer layer, CompletableFuture<InferRequest> result, int next) {

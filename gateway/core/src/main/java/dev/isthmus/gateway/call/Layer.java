@@ -43,7 +43,8 @@ public interface Layer {
     /**
      * The operation is known.
      *
-     * @return null to go on; otherwise the call goes on when this completes, on any thread, and fails if it fails
+     * @return null to go on; otherwise the call goes on when this completes, on any thread, and fails if it fails, or if
+     *     it has not completed when the call's deadline passes
      * @throws OipException if the call is refused
      */
     default @Nullable CompletableFuture<?> open(Exchange exchange) {
@@ -90,8 +91,7 @@ public interface Layer {
      *
      * @param request borrowed until the result is there; tensors of it that are in the result are {@link
      *     dev.isthmus.oip.Tensor#retained retained}
-     * @return what is sent: {@code request} itself, or another one, which is taken. The call goes on when it completes,
-     *     on any thread, and fails if it fails, or if it has not completed when the call's deadline passes
+     * @return what is sent: {@code request} itself, or another one, which is taken; when, as of {@link #open}
      * @throws OipException if the call is refused
      */
     default CompletableFuture<InferRequest> transform(Exchange exchange, InferRequest request) {

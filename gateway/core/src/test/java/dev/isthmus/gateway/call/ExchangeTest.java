@@ -17,10 +17,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ExchangeTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
@@ -369,9 +372,6 @@ class ExchangeTest {
         assertThat(events).containsExactly("a target ended gone", "a finished", "client complete", "a ended");
     }
 
-    @Test
-    void layerThatThrows_endsItsCallWithInternal_andIsNamed() {
-        Layer broken = new Recorder("broken") {
     /** A stream would go on only when the decision comes for which nobody waits. */
     @Test
     void refusedWhileALayerDecides_waitsNoMore() {
@@ -410,6 +410,9 @@ class ExchangeTest {
         assertThat(part.refCnt()).isZero();
     }
 
+    @Test
+    void layerThatThrows_endsItsCallWithInternal_andIsNamed() {
+        Layer broken = new Recorder("broken") {
             @Override
             public @Nullable CompletableFuture<?> open(Exchange x) {
                 throw new IllegalStateException("a fault");

@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.oip.InferResponse;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.InferMessage;
@@ -109,8 +109,13 @@ public final class UnaryStream implements UpstreamStream {
             waitingBytes -= first.bytes();
             inFlightBytes = first.bytes();
             inFlight = true;
-            subscription = upstream.send(first.call(), first.message(), new UnaryReply(first))
-                    .cancelIf(closed);
+            UnaryReply responses = new UnaryReply(first);
+            try {
+                subscription =
+                        upstream.send(first.call(), first.message(), responses).cancelIf(closed);
+            } catch (RuntimeException | OutOfMemoryError fault) {
+                responses.fail(CallLog.failureOf(fault, first.call().context()));
+            }
         }
         draining = false;
         if (ended && !inFlight && !closed && waiting.isEmpty()) {
@@ -120,16 +125,12 @@ public final class UnaryStream implements UpstreamStream {
     }
 
     private final class UnaryReply implements Reply {
+        private final PendingMessage request;
         private final String id;
-        private final ModelRef model;
-        private final boolean emptyFinal;
-        private final Map<String, Map<String, Parameter>> sharedOutputs;
 
         UnaryReply(PendingMessage request) {
+            this.request = request;
             this.id = request.message().id();
-            this.model = request.message().model();
-            this.emptyFinal = request.emptyFinal();
-            this.sharedOutputs = request.sharedOutputs();
         }
 
         @Override
@@ -153,14 +154,14 @@ public final class UnaryStream implements UpstreamStream {
 
         private ReplyMessage.Inference inStream(ReplyMessage.Inference response) {
             Dialect dialect = upstream.peer().dialect();
-            boolean marked = emptyFinal || dialect == Dialect.TRITON;
+            boolean marked = request.emptyFinal() || dialect == Dialect.TRITON;
             // One that is written anew has the request's id, whatever the server says.
             boolean own = upstream.peer().wire() == Wire.PROTOBUF && dialect.acceptsId(id);
             return new ReplyMessage.Inference(
                     response.message(),
                     own ? response.id() : id,
                     marked && upstream.peer().singleResponses(),
-                    sharedOutputs);
+                    request.sharedOutputs());
         }
 
         @Override
@@ -170,8 +171,8 @@ public final class UnaryStream implements UpstreamStream {
 
         @Override
         public void complete() {
-            if (!closed && emptyFinal && !upstream.peer().singleResponses()) {
-                InferResponse last = new InferResponse(model, id, FINAL, List.of());
+            if (!closed && request.emptyFinal() && !upstream.peer().singleResponses()) {
+                InferResponse last = new InferResponse(request.message().model(), id, FINAL, List.of());
                 reply.message(new ReplyMessage.Inference(new InferMessage.Response(last)));
             }
             finished();

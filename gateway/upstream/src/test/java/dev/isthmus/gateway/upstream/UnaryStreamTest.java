@@ -5,11 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -21,7 +26,24 @@ class UnaryStreamTest {
             Map.of(),
             new EmbeddedChannel().eventLoop(),
             ByteBufAllocator.DEFAULT);
-    private final UnaryStream stream = new UnaryStream(upstream, call, Reply.DISCARDING);
+    private final List<ErrorCode> failures = new ArrayList<>();
+    private final UnaryStream stream = new UnaryStream(upstream, call, new Reply() {
+        @Override
+        public void message(ReplyMessage message) {
+            if (message instanceof ReplyMessage.StreamError error) {
+                failures.add(error.failure().code());
+            }
+            message.release();
+        }
+
+        @Override
+        public void complete() {}
+
+        @Override
+        public void fail(OipException failure) {
+            throw failure;
+        }
+    });
 
     private void send() {
         InferMessage empty = new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER);
@@ -33,6 +55,17 @@ class UnaryStreamTest {
         upstream.beforeReturn = received -> stream.cancel();
         send();
         assertThat(upstream.only().cancelled).isTrue();
+    }
+
+    @Test
+    void upstreamThatThrows_failsTheRequest_andTheNextOneIsSent() {
+        upstream.broken = true;
+        send();
+        upstream.broken = false;
+        send();
+        upstream.only().respond();
+        assertThat(failures).containsExactly(ErrorCode.INTERNAL);
+        assertThat(stream.keptBytes()).isZero();
     }
 
     @Test

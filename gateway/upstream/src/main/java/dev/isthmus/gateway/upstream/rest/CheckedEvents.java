@@ -112,7 +112,9 @@ final class CheckedEvents implements PartReader {
             boolean secondOfCrLf = b == '\n' && afterCr;
             afterCr = b == '\r';
             if (secondOfCrLf) {
-                completeEnd = completeEnd == at ? at + 1 : completeEnd;
+                // The event may have ended with the part before, and was forwarded then.
+                boolean ended = completeEnd == at && (at > part.readerIndex() || held == null);
+                completeEnd = ended ? at + 1 : completeEnd;
             } else if (b == '\n' || b == '\r') {
                 if (line == Line.DATA) {
                     json(part, data, at);

@@ -11,8 +11,10 @@ import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.DefaultEventLoop;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -69,6 +71,19 @@ class CheckedEventsTest {
         events[0].part(part);
         assertThat(passed).hasToString(EVENTS);
         assertThat(part.refCnt()).isZero();
+    }
+
+    /** The event is not complete: what is checked at its end must not have gone before. */
+    @Test
+    void lineBreakOfTwoOctets_splitBetweenThem_endsNoEvent() {
+        CheckedEvents events = events(new Client());
+        for (String part : List.of("data: {\"a\":\r", "\ndata: 1}\r", "\n\r")) {
+            assertThat(passed).isEmpty();
+            events.part(Unpooled.copiedBuffer(part, StandardCharsets.US_ASCII));
+        }
+        events.part(Unpooled.copiedBuffer("\n", StandardCharsets.US_ASCII));
+        events.release();
+        assertThat(passed).hasToString("data: {\"a\":\r\ndata: 1}\r\n\r\n");
     }
 
     @Test

@@ -34,6 +34,7 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.io.IOException;
+import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
@@ -245,8 +246,6 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
 
     /** Paths of the protocol, built from parsed names and never from a client's path. */
     private static final class ModelPath {
-        private static final String HEX = "0123456789ABCDEF";
-
         private ModelPath() {}
 
         /**
@@ -266,34 +265,11 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
          */
         static String segment(String what, String name) {
             NameGrammar.check(what, name);
-            boolean plain = true;
-            for (int i = 0; i < name.length(); i++) {
-                plain &= unreserved(name.charAt(i));
-            }
-            return plain ? name : encoded(name);
-        }
-
-        private static String encoded(String name) {
-            StringBuilder segment = new StringBuilder();
-            for (byte octet : name.getBytes(StandardCharsets.UTF_8)) {
-                if (unreserved(octet)) {
-                    segment.append((char) octet);
-                } else {
-                    segment.append('%').append(HEX.charAt((octet >> 4) & 15)).append(HEX.charAt(octet & 15));
-                }
-            }
-            return segment.toString();
-        }
-
-        /** RFC 3986, section 2.3. */
-        private static boolean unreserved(int octet) {
-            return (octet >= 'a' && octet <= 'z')
-                    || (octet >= 'A' && octet <= 'Z')
-                    || (octet >= '0' && octet <= '9')
-                    || octet == '-'
-                    || octet == '.'
-                    || octet == '_'
-                    || octet == '~';
+            // RFC 3986, section 2.3: a form has other unreserved characters.
+            return URLEncoder.encode(name, StandardCharsets.UTF_8)
+                    .replace("+", "%20")
+                    .replace("*", "%2A")
+                    .replace("%7E", "~");
         }
     }
 

@@ -91,6 +91,29 @@ class EventsFromRestTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"", "\n", "\r"})
+    void infer_lastEventWithoutABlankLine_isPassed(String lineEnd) throws Exception {
+        for (int pieces : new int[] {1, 1000}) {
+            try (FakeRestServer server = sending(event(0) + event(1).strip() + lineEnd, pieces);
+                    Stage stage = stage(server);
+                    Http1Client client = stage.http1()) {
+                client.post(PATH, Infer.json("a", 0)).head();
+                assertThat(client.chunks()).isEqualTo(event(0) + event(1));
+            }
+        }
+    }
+
+    @Test
+    void infer_lastEventIsCutOff_isAnError() throws Exception {
+        try (FakeRestServer server = sending(event(0) + "data: {\"model_name\":\"m\",", 1000);
+                Stage stage = stage(server);
+                Http1Client client = stage.http1()) {
+            client.post(PATH, Infer.json("a", 0)).head();
+            assertThat(client.chunks()).startsWith(event(0) + "data: {\"error\":");
+        }
+    }
+
     @Test
     void infer_errorEvents() throws Exception {
         try (FakeRestServer server = sending(event(0) + "data: {\"error\":\"it broke\"}\n\n", 9);

@@ -338,6 +338,12 @@ public final class RestUpstream extends RemoteServer<RestConnectionPool> {
             }
         }
 
+        /** An event without its final blank line is one as well. */
+        @Override
+        public void end() {
+            part(Unpooled.wrappedBuffer(new byte[] {'\n', '\n'}));
+        }
+
         @Override
         public void release() {
             parser.release();

@@ -116,7 +116,13 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
                 && infer.events()
                 && capabilities().dialect().streams()) {
             UpstreamStream stream = inferStream(call, infer.model(), reply);
-            stream.send(call, infer, false);
+            try {
+                stream.send(call, infer, false);
+            } catch (RuntimeException | OutOfMemoryError fault) {
+                // Nobody else has it.
+                stream.cancel();
+                throw fault;
+            }
             stream.end();
             return stream;
         }

@@ -279,4 +279,21 @@ class BrokenResponsesTest {
             assertThat(server.connections()).isOne();
         }
     }
+
+    /** The call has failed with what is thrown, and nobody has the stream. */
+    @Test
+    void requestForEvents_thatThereIsNoMemoryFor_leavesNoStreamOpen() throws Exception {
+        CompletableFuture<Integer> reset = new CompletableFuture<>();
+        try (var server = new RawHttp2Server(peer -> {
+            peer.hello();
+            peer.respond(peer.request());
+            int events = peer.request();
+            reset.complete(peer.await(Http2FrameTypes.RST_STREAM) - events);
+        })) {
+            GrpcUpstream upstream = calls.withoutMemory(loopback(server.port()), largest -> largest == 6);
+            calls.infer(upstream, calls.bench.call(), 2).response().release();
+            calls.infer(upstream, calls.bench.call(), 1, true);
+            assertThat(reset.get(20, TimeUnit.SECONDS)).isZero();
+        }
+    }
 }

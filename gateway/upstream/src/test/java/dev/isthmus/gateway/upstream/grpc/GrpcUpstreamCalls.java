@@ -96,10 +96,17 @@ final class GrpcUpstreamCalls implements AutoCloseable {
     }
 
     RecordedReply infer(GrpcUpstream upstream, Call call, int bytes) {
+        return infer(upstream, call, bytes, false);
+    }
+
+    /** @param events whether there may be any number of responses */
+    RecordedReply infer(GrpcUpstream upstream, Call call, int bytes, boolean events) {
         ByteBuf body = bench.allocator().directBuffer(bytes).writeZero(bytes);
         bodies.add(body);
         return bench.send(reply -> upstream.send(
-                call, new UpstreamRequest.InferenceRequest(MODEL, new InferMessage.ProtobufMessage(body)), reply));
+                call,
+                new UpstreamRequest.InferenceRequest(MODEL, new InferMessage.ProtobufMessage(body), "", events),
+                reply));
     }
 
     @Override

@@ -68,6 +68,16 @@ final class ModelSubstream implements Reply {
         pending.add(request);
     }
 
+    /** Whether a request has no response yet. */
+    boolean isWaiting() {
+        return !pending.waiting.isEmpty();
+    }
+
+    /** A request was not sent after all. */
+    void remove(StreamedCall request) {
+        pending.remove(request);
+    }
+
     /** A request has had no response for so long: neither have those behind it. */
     void expired(long nanos) {
         if (!ended) {

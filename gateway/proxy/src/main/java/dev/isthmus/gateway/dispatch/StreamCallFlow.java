@@ -192,6 +192,7 @@ final class StreamCallFlow implements RequestSink {
         Upstream server = target.upstream().server(withAffinity, target.model());
         StreamTarget key = new StreamTarget(target, server, requested.name());
         ModelSubstream existing = open.get(key);
+            substream.remove(request);
         if (existing != null) {
             existing.add(request);
             return existing;

@@ -128,6 +128,17 @@ class StreamCallFlowTest {
     }
 
     @Test
+    void requestThatCannotBeSent_doesNotGetTheResponseToTheNextOne() {
+        upstream.features = new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, false, false);
+        upstream.beforeReturn = stream -> stream.exhausted = true;
+        send();
+        upstream.only().exhausted = false;
+        send();
+        upstream.only().message();
+        assertThat(client.received).containsExactly("OVERLOADED", "OK");
+    }
+
+    @Test
     void responseThatThereIsNoMemoryFor_failsItsRequestAlone() {
         send();
         allocator.exhausted = true;

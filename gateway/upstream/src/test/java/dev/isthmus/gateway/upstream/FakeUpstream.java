@@ -58,6 +58,9 @@ public final class FakeUpstream implements Upstream {
         /** Whether it is ready for parts. */
         public boolean open;
 
+        /** Whether there is no memory to send the requests of a stream. */
+        public boolean exhausted;
+
         public boolean cancelled;
         public boolean ended;
         public int sent;
@@ -93,8 +96,11 @@ public final class FakeUpstream implements Upstream {
 
         @Override
         public void send(Call request, UpstreamRequest.InferenceRequest message, boolean emptyFinal) {
-            sent++;
             message.release();
+            if (exhausted) {
+                throw new OutOfMemoryError("of memory outside the heap");
+            }
+            sent++;
         }
 
         @Override

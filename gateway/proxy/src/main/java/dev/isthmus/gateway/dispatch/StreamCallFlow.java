@@ -15,6 +15,7 @@ import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest.InferenceRequest;
 import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -50,6 +51,8 @@ final class StreamCallFlow implements RequestSink {
     private final Map<StreamTarget, ModelSubstream> open = new HashMap<>();
     /** Messages behind the undecided one. */
     private final Deque<ByteBuf> held = new ArrayDeque<>();
+    /** The client's deadline; null if it has none. */
+    private final @Nullable Future<?> deadline;
     /** The request that waits for the decision of a layer. */
     private @Nullable StreamedCall undecided;
 
@@ -61,6 +64,22 @@ final class StreamCallFlow implements RequestSink {
         this.client = client;
         this.call = client.call();
         this.transcoder = transcoder;
+        long left = call.deadlineNanos() - System.nanoTime();
+        this.deadline = call.hasDeadline() ? call.loop().schedule(this::expire, left, TimeUnit.NANOSECONDS) : null;
+    }
+
+    /** The client's deadline has passed. A server that has a request ends the stream itself, and is named. */
+    private void expire() {
+        if (substreams.stream().noneMatch(ModelSubstream::isWaiting)) {
+            fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, "the deadline of the call has expired"));
+        }
+    }
+
+    private void endCall() {
+        callEnded = true;
+        if (deadline != null) {
+            deadline.cancel(false);
+        }
     }
 
     @Override
@@ -173,6 +192,7 @@ final class StreamCallFlow implements RequestSink {
         try {
             request.send(own, substream.stream(), message);
         } catch (RuntimeException | OutOfMemoryError fault) {
+            substream.remove(request);
             fail(request, fault);
             return;
         }
@@ -192,7 +212,6 @@ final class StreamCallFlow implements RequestSink {
         Upstream server = target.upstream().server(withAffinity, target.model());
         StreamTarget key = new StreamTarget(target, server, requested.name());
         ModelSubstream existing = open.get(key);
-            substream.remove(request);
         if (existing != null) {
             existing.add(request);
             return existing;
@@ -230,7 +249,7 @@ final class StreamCallFlow implements RequestSink {
     @Override
     public void cancel() {
         if (!callEnded) {
-            callEnded = true;
+            endCall();
             cancelSubstreams(null);
         }
     }
@@ -281,14 +300,14 @@ final class StreamCallFlow implements RequestSink {
 
     private void completeIfDone() {
         if (ended && !callEnded && substreams.isEmpty()) {
-            callEnded = true;
+            endCall();
             client.complete();
         }
     }
 
     void fail(OipException failure) {
         if (!callEnded) {
-            callEnded = true;
+            endCall();
             cancelSubstreams(failure);
             client.fail(failure);
         }

@@ -180,14 +180,18 @@ class DeadlineTest {
         }
     }
 
+    private static byte[] framed(byte[] message) {
+        byte[] framed = new byte[message.length + 5];
+        framed[4] = (byte) message.length;
+        System.arraycopy(message, 0, framed, 5, message.length);
+        return framed;
+    }
+
     /** The status sent by the gateway itself: this client enforces no deadline of its own. */
     @Test
     void passed_grpcClientThatOnlySaysSo_getsTheStatusOfTheGateway() throws Exception {
         try (Http2Client client = new Http2Client(toGrpc.port())) {
-            byte[] message = Infer.request("m", "silent", 1).toByteArray();
-            byte[] framed = new byte[message.length + 5];
-            framed[4] = (byte) message.length;
-            System.arraycopy(message, 0, framed, 5, message.length);
+            byte[] framed = framed(Infer.request("m", "silent", 1).toByteArray());
             for (String method : List.of("ModelInfer", "ModelStreamInfer")) {
                 Http2Client.Response response = client.post(
                         "/inference.GRPCInferenceService/" + method,
@@ -199,6 +203,25 @@ class DeadlineTest {
                 assertThat(response.trailers().get("grpc-status")).hasToString("4");
                 assertThat(response.trailers().get("grpc-message").toString()).contains("did not respond within");
             }
+        }
+    }
+
+    /** No server has a request, and could notice it. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void passed_streamWithoutARequestUnderWay_getsTheStatusOfTheGateway(int requests) throws Exception {
+        try (Http2Client client = new Http2Client(toRest.port())) {
+            byte[] message = Infer.request("m", "a", 1).toByteArray();
+            Http2Client.Response response = client.begin(
+                    "/inference.GRPCInferenceService/ModelStreamInfer",
+                    "content-type",
+                    "application/grpc",
+                    "grpc-timeout",
+                    "300m");
+            for (int i = 0; i < requests; i++) {
+                response.data(framed(message), 0, message.length + 5, false);
+            }
+            assertThat(response.trailers().get("grpc-status")).hasToString("4");
         }
     }
 

@@ -5,7 +5,6 @@ import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.call.Slot;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
@@ -13,10 +12,10 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.util.ByteProcessor;
 import java.nio.charset.StandardCharsets;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,7 +26,6 @@ import org.slf4j.LoggerFactory;
  * If so configured, neither are the servers' texts about a client's mistake, except for what is {@link RedactedText}.
  */
 final class GenericErrorTexts implements Layer {
-    private static final Slot<GenericEventErrors> EVENTS = new Slot<>();
     private static final Logger LOG = LoggerFactory.getLogger(GenericErrorTexts.class);
     private static final int MAX_LOGGED = 2000;
 
@@ -144,21 +142,29 @@ final class GenericErrorTexts implements Layer {
         };
     }
 
-    private @Nullable ReplyMessage generic(Exchange exchange, ReplyMessage.Events events) {
-        GenericEventErrors errors = exchange.get(EVENTS);
-        if (errors == null) {
-            errors = new GenericEventErrors(
-                    exchange.context().allocator(),
-                    text -> generic(exchange, new OipException(ErrorCode.UNKNOWN, text), "")
-                            .message());
-            exchange.put(EVENTS, errors);
+    /**
+     * Replaces the texts of error events, <code>data: {"error": …}</code> in one line; all other bytes are unchanged. Each
+     * message has whole events, of which only the last one of a stream may lack its line break.
+     */
+    private ReplyMessage generic(Exchange exchange, ReplyMessage.Events events) {
+        ByteBuf in = events.content();
+        ErrorEventPrefix prefix = new ErrorEventPrefix();
+        int error = in.forEachByte(prefix);
+        if (error < 0) {
+            return events;
         }
-        ByteBuf shown = errors.replaceErrors(events.content());
-        if (shown.isReadable()) {
-            return new ReplyMessage.Events(shown);
+        CompositeByteBuf out = exchange.context().allocator().compositeBuffer(Integer.MAX_VALUE);
+        for (; error >= 0; error = in.forEachByte(prefix)) {
+            out.addComponent(true, in.readRetainedSlice(error + 1 - in.readerIndex()));
+            int lineEnd = in.forEachByte(ByteProcessor.FIND_CRLF);
+            int length = lineEnd < 0 ? in.readableBytes() : lineEnd - in.readerIndex();
+            String text = in.toString(in.readerIndex(), Math.min(length, MAX_LOGGED), StandardCharsets.UTF_8);
+            String shown = generic(exchange, new OipException(ErrorCode.UNKNOWN, text), "")
+                    .message();
+            out.addComponent(true, Unpooled.copiedBuffer(":\"" + shown + "\"}", StandardCharsets.UTF_8));
+            in.skipBytes(length);
         }
-        shown.release();
-        return null;
+        return new ReplyMessage.Events(out.addComponent(true, in));
     }
 
     @Override
@@ -178,20 +184,12 @@ final class GenericErrorTexts implements Layer {
         /** Length of the prefix that the line has matched so far; its whole length for the rest of the line. */
         private int matched;
 
-        static boolean endsLine(byte octet) {
-            return octet == '\n' || octet == '\r';
-        }
-
-        /** Whether the current line is an error. */
-        boolean isMatched() {
-            return matched == PREFIX.length();
-        }
-
         /** @return whether the line is not known to be an error */
         @Override
         public boolean process(byte octet) {
-            matched = endsLine(octet) ? 0 : isMatched() ? matched : matched(octet);
-            return !isMatched();
+            boolean lineEnd = octet == '\n' || octet == '\r';
+            matched = lineEnd ? 0 : matched < PREFIX.length() ? matched(octet) : matched;
+            return matched < PREFIX.length();
         }
 
         private int matched(byte octet) {
@@ -206,61 +204,6 @@ final class GenericErrorTexts implements Layer {
                 at++;
             }
             return PREFIX.charAt(at) == octet ? at + 1 : OTHER_LINE;
-        }
-    }
-
-    /**
-     * Replaces the text of server-sent error events, <code>data: {"error": …}</code> in one line, while they are forwarded;
-     * all other bytes are unchanged. Holds no buffer between the parts.
-     */
-    private static final class GenericEventErrors {
-        private static final int MAX_TEXT = 2000;
-
-        private final ByteBufAllocator allocator;
-        private final UnaryOperator<String> replacement;
-        private final ErrorEventPrefix prefix = new ErrorEventPrefix();
-        private final StringBuilder text = new StringBuilder();
-
-        /** @param replacement returns the text to replace a server's; without quotes, backslashes and control characters */
-        GenericEventErrors(ByteBufAllocator allocator, UnaryOperator<String> replacement) {
-            this.allocator = allocator;
-            this.replacement = replacement;
-        }
-
-        /**
-         * Returns the next part of the stream with replaced texts.
-         *
-         * @param part taken
-         * @return owned by the caller; may be empty
-         */
-        ByteBuf replaceErrors(ByteBuf part) {
-            ByteBuf out = allocator.buffer(part.readableBytes());
-            try {
-                while (part.isReadable()) {
-                    next(part.readByte(), out);
-                }
-                return out;
-            } finally {
-                part.release();
-            }
-        }
-
-        private void next(byte octet, ByteBuf out) {
-            boolean error = prefix.isMatched();
-            if (error && !ErrorEventPrefix.endsLine(octet)) {
-                if (text.length() < MAX_TEXT) {
-                    text.append((char) (octet & 0xff));
-                }
-                return;
-            }
-            if (error) {
-                String original =
-                        new String(text.toString().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
-                text.setLength(0);
-                out.writeCharSequence(":\"" + replacement.apply(original) + "\"}", StandardCharsets.UTF_8);
-            }
-            out.writeByte(octet);
-            prefix.process(octet);
         }
     }
 }

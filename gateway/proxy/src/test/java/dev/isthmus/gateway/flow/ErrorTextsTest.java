@@ -197,6 +197,20 @@ class ErrorTextsTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {1, 1000})
+    void errorEvent_withoutLineBreakAtTheEnd_isHidden(int pieces) throws Exception {
+        String good = "data: {}\n\n";
+        try (FakeRestServer server = events(good + "data: {\"error\":\"" + SECRET + "\"}", pieces);
+                Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON));
+                Http1Client client = stage.http1()) {
+            client.post("/v2/models/m/generate_stream", "{}", "X-Request-Id: e-1")
+                    .head();
+            assertThat(client.chunks())
+                    .isEqualTo(good + "data: {\"error\":\"the request failed: UNKNOWN (request id e-1)\"}");
+        }
+    }
+
     @Test
     void inferEvents_andGenerate_areHidden() throws Exception {
         try (FakeRestServer server = failing(400);

@@ -8,7 +8,6 @@ import com.google.protobuf.Descriptors.MethodDescriptor;
 import com.google.protobuf.Descriptors.ServiceDescriptor;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.GatewayReadiness;
@@ -376,11 +375,7 @@ final class Dispatcher {
             if (ended) {
                 return;
             }
-            Call internal = new Call(
-                    request.readiness(),
-                    Call.NO_DEADLINE,
-                    Map.of(),
-                    CallContext.internal(call.loop(), call.allocator()));
+            Call internal = new Call(request.readiness(), Call.NO_DEADLINE, Map.of(), call.loop(), call.allocator());
             readiness(internal, new ReadinessReply()).end();
         }
 

@@ -68,7 +68,7 @@ final class Http2Head extends RequestHead {
                         ErrorCode.HEADERS_TOO_LARGE,
                         "header fields: at most " + IngressSettings.MAX_HEADER_FIELDS + " fields and "
                                 + IngressSettings.MAX_HEADER_BYTES + " bytes are accepted")
-                : null;
+                : expectsContinue() ? unmetExpectation() : null;
     }
 
     @Override

@@ -173,6 +173,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler, ConnectionL
         private static final String CONTENT_LENGTH = "content-length";
         private static final String CONTENT_TYPE = "content-type";
         private static final HeaderFieldList OK = HeaderFieldList.of(HeaderField.constant(":status", "200"));
+        private static final HeaderFieldList CONTINUE = HeaderFieldList.of(HeaderField.of(STATUS, "100"));
         private static final HeaderField JSON = HeaderField.constant(CONTENT_TYPE, "application/json");
         private static final HeaderField BINARY = HeaderField.constant(CONTENT_TYPE, "application/octet-stream");
 
@@ -230,6 +231,9 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler, ConnectionL
                     : listener.exchange(this, head, client, channel);
             if (refusal == null) {
                 begun.open(head, channel);
+                if (unendedRequest && head.expectsContinue() && !begun.responded()) {
+                    stream.headers(CONTINUE, false);
+                }
             } else {
                 begun.reject(refusal);
             }

@@ -92,6 +92,23 @@ abstract sealed class RequestHead implements HeaderFields permits RequestHead.Ht
         return !codings().isEmpty();
     }
 
+    /** Whether the client of a valid request waits for an interim response before its body. */
+    boolean expectsContinue() {
+        return field(HttpHeaderNames.EXPECT) != null;
+    }
+
+    /** The failure of a request that expects anything else; null if it does not. */
+    final @Nullable OipException unmetExpectation() {
+        for (String expect : all(HttpHeaderNames.EXPECT)) {
+            if (!expect.equalsIgnoreCase("100-continue")) {
+                return new OipException(
+                        ErrorCode.EXPECTATION_FAILED,
+                        "header Expect: '100-continue' is expected, got '" + expect + "'");
+            }
+        }
+        return null;
+    }
+
     /**
      * The operation of a REST request.
      *
@@ -287,22 +304,13 @@ abstract sealed class RequestHead implements HeaderFields permits RequestHead.Ht
         @Nullable
         OipException refusal() {
             OipException host = RequestTarget.refusal(request.target(), request.http10(), all(HttpHeaderNames.HOST));
-            if (host != null) {
-                return host;
-            }
-            for (String expect : all(HttpHeaderNames.EXPECT)) {
-                if (!expect.equalsIgnoreCase("100-continue")) {
-                    return new OipException(
-                            ErrorCode.EXPECTATION_FAILED,
-                            "header Expect: '100-continue' is expected, got '" + expect + "'");
-                }
-            }
-            return null;
+            return host == null ? unmetExpectation() : host;
         }
 
-        /** Whether the client of a valid request waits for an interim response before its body; HTTP/1.0 has none. */
+        /** HTTP/1.0 has no interim responses. */
+        @Override
         boolean expectsContinue() {
-            return !request.http10() && field(HttpHeaderNames.EXPECT) != null;
+            return !request.http10() && super.expectsContinue();
         }
 
         @Override

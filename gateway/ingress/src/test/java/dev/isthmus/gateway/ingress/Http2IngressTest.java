@@ -7,6 +7,7 @@ import com.google.protobuf.Message;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ClientConnection;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.http2.Http2Client;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.proto.ModelInferRequest;
@@ -24,6 +25,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.protobuf.ProtoUtils;
 import io.grpc.stub.ClientCalls;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -205,6 +207,23 @@ class Http2IngressTest {
         Call call = calls.opened.take();
         assertThat(call.hasDeadline()).isTrue();
         assertThat(calls.cancelled.poll(10, TimeUnit.SECONDS)).isSameAs(call);
+    }
+
+    @Test
+    void expectContinue_getsAnInterimResponse_unlessTheFinalOneIsThere() throws Exception {
+        try (Http2Client client = new Http2Client(ingress.port())) {
+            Http2Client.Response taken = client.begin("/v2/models/m/infer", "expect", "100-continue");
+            assertThat(taken.head().status()).hasToString("100");
+            taken.data("abc".getBytes(StandardCharsets.US_ASCII), 0, 3, true);
+            assertThat(taken.body()).isEqualTo("abc");
+            assertThat(taken.trailers().status()).hasToString("200");
+            assertThat(client.begin("/v2/nope", "expect", "100-continue").head().status())
+                    .hasToString("404");
+            assertThat(client.begin("/v2/models/m/infer", "expect", "200-ok")
+                            .head()
+                            .status())
+                    .hasToString("417");
+        }
     }
 
     @Test

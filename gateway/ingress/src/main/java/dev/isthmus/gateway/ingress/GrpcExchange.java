@@ -117,16 +117,16 @@ final class GrpcExchange extends CallExchange {
         }
         try {
             read(call);
+            if (responded || call.leftOver) {
+                return;
+            }
+            if (requestEnded) {
+                end();
+            } else if (!paused()) {
+                transport.resumeRequest();
+            }
         } catch (RuntimeException | OutOfMemoryError thrown) {
             failCall(CallLog.failureOf(thrown, context));
-        }
-        if (responded || call.leftOver) {
-            return;
-        }
-        if (requestEnded) {
-            end();
-        } else if (!paused()) {
-            transport.resumeRequest();
         }
     }
 

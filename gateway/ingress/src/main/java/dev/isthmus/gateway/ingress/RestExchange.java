@@ -407,12 +407,11 @@ final class RestExchange extends CallExchange {
             }
             try {
                 decoder.finish();
-            } catch (OipException malformed) {
-                failCall(malformed);
-                return;
+                release();
+                to.end();
+            } catch (RuntimeException | OutOfMemoryError thrown) {
+                failCall(CallLog.failureOf(thrown, context));
             }
-            release();
-            to.end();
         }
 
         @Override

@@ -45,6 +45,9 @@ class GrpcTurnsTest {
     /** The number of messages after which the call accepts no more. */
     private int accepted = Integer.MAX_VALUE;
 
+    /** Whether the end of a request meets a fault. */
+    private boolean broken;
+
     private @Nullable Reply reply;
 
     /** Whether the loop runs no tasks: until {@link #nextTurn}. */
@@ -101,6 +104,9 @@ class GrpcTurnsTest {
             @Override
             public void end() {
                 ended++;
+                if (broken) {
+                    throw new IllegalStateException("a fault");
+                }
             }
 
             @Override
@@ -314,5 +320,15 @@ class GrpcTurnsTest {
         assertThat(messages).isEmpty();
         assertThat(RawFrames.frames(RawFrames.written(channel))).anyMatch(frame -> frame.type() == HEADERS);
         assertThat(channel.isOpen()).isTrue();
+    }
+
+    @Test
+    void messageWhoseEndInALaterTurnMeetsAFault_getsAStatus() throws Exception {
+        broken = true;
+        receive(RawFrames.call(1, "ModelInfer", "grpc-encoding", "gzip"), frames(gzipped(inference(12 << 20))));
+        while (ended == 0) {
+            nextTurn();
+        }
+        assertThat(RawFrames.frames(RawFrames.written(channel))).anyMatch(frame -> frame.type() == HEADERS);
     }
 }

@@ -296,6 +296,30 @@ class PipeliningTest {
         assertThat(calls.cancelled).hasSize(1);
     }
 
+    @Test
+    void compressedBody_whoseEndInALaterTurnMeetsAFault_isAnswered() throws Exception {
+        receiver = (call, reply) -> new RequestSink() {
+            @Override
+            public void data(ByteBuf chunk) {
+                chunk.release();
+            }
+
+            @Override
+            public void end() {
+                throw new IllegalStateException("a fault");
+            }
+
+            @Override
+            public void cancel() {}
+        };
+        busy = true;
+        channel.pipeline().fireChannelRead(gzipped(compressible(12 << 20))).fireChannelReadComplete();
+        for (int i = 0; i < 20; i++) {
+            channel.runScheduledPendingTasks();
+        }
+        assertThat(sent()).startsWith("HTTP/1.1 500 ");
+    }
+
     /** What answers a request, a server's connection for instance, has no part in the requests behind it. */
     @Test
     void requestThatFails_behindAnotherOne_isRespondedTo() {

@@ -154,8 +154,8 @@ final class Generation {
                     resources.telemetry().calls(), name -> catalogue.listed().contains(name));
             ProxyStack proxy = new ProxyStack(config, access, routes, keys, traffic, catalogue.signatures(), meters);
             layers = added.among(each -> proxy.layer(each, this::recording));
-            Service stack =
-                    ProxyStack.of(layers, this::fleet, rules, transcoder, resources.gateway(), meters, System::nanoTime);
+            Service stack = ProxyStack.of(
+                    layers, this::fleet, rules, transcoder, resources.gateway(), meters, System::nanoTime);
             IngressSettings settings =
                     IngressSettings.of(config, new Http2AbuseMetrics(meters).ofClients(), resources.connections());
             this.entry = new ListenerContext(stack, () -> settings);

@@ -16,7 +16,6 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.config.ModelConfig;
 import io.netty.buffer.ByteBufAllocator;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -28,9 +27,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -66,10 +62,10 @@ public final class LocalBackend implements AutoCloseable {
     private final LoadThreads loads;
     private final ModelChanges changes =
             new ModelChanges(Math.max(2, Runtime.getRuntime().availableProcessors()), CHANGES);
-    private final BackgroundThread listing = new BackgroundThread("listing", LISTINGS);
+    private final ModelChanges listing = new ModelChanges(1, LISTINGS);
     /** The models to load at start, except those unloaded since. */
     private final Set<String> wanted = ConcurrentHashMap.newKeySet();
-    /** Completed when the loads of the start have ended. */
+
     private final CompletableFuture<Void> started;
 
     private LocalBackend(LocalSettings settings) {
@@ -165,16 +161,9 @@ public final class LocalBackend implements AutoCloseable {
         return this;
     }
 
-    /** As {@link #awaitStart()}, for at most this time; returns whether they are. */
-    public boolean awaitStart(Duration limit) throws InterruptedException {
-        try {
-            started.get(limit.toNanos(), TimeUnit.NANOSECONDS);
-            return true;
-        } catch (TimeoutException loading) {
-            return false;
-        } catch (ExecutionException e) {
-            throw new IllegalStateException(e);
-        }
+    /** Completed when the models configured for the start are loaded or have failed. */
+    public CompletableFuture<Void> started() {
+        return started;
     }
 
     /** The number of threads whose load did not end although it was terminated. */
@@ -277,7 +266,7 @@ public final class LocalBackend implements AutoCloseable {
 
     /** Lists all models of the repository with the state of their versions. */
     public void index(Outcome<List<ModelStatus>> outcome) {
-        listing.run(this::list, outcome);
+        listing.offer("", this::list, outcome);
     }
 
     private List<ModelStatus> list() {

@@ -1,5 +1,7 @@
 package dev.isthmus.local;
 
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -13,12 +15,16 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Loads and unloads models: a few at a time, those of one model in their order. A change that takes long gives its place
- * to another model's, so that no model waits for another one. Thread-safe.
+ * Loads and unloads models, which blocks: a few at a time, those of one model in their order. A change that takes long
+ * gives its place to another model's, so that no model waits for another one. Thread-safe.
  */
 final class ModelChanges implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ModelChanges.class);
+
     /** How many changes may have given up their place. */
     private static final int MAX_SLOW = 64;
 
@@ -60,11 +66,11 @@ final class ModelChanges implements AutoCloseable {
     /** A change of a model; guarded by the lock of the outer object. */
     private final class ModelChange implements Runnable {
         private final String model;
-        private final BackgroundThread.BackgroundTask<?> task;
+        private final ChangeTask<?> task;
         private boolean placed = true;
         private @Nullable ScheduledFuture<?> patience;
 
-        ModelChange(String model, BackgroundThread.BackgroundTask<?> task) {
+        ModelChange(String model, ChangeTask<?> task) {
             this.model = model;
             this.task = task;
         }
@@ -81,17 +87,17 @@ final class ModelChanges implements AutoCloseable {
 
     /** Queues a change, whatever the length of the queue; the outcome is called on the change's thread. */
     <T> void add(String model, Supplier<T> work, LocalBackend.Outcome<T> outcome) {
-        add(model, new BackgroundThread.BackgroundTask<>(work, outcome), Integer.MAX_VALUE);
+        add(model, new ChangeTask<>(work, outcome), Integer.MAX_VALUE);
     }
 
     /** As {@link #add}, unless the queue is full. */
     <T> void offer(String model, Supplier<T> work, LocalBackend.Outcome<T> outcome) {
-        add(model, new BackgroundThread.BackgroundTask<>(work, outcome), queueSize);
+        add(model, new ChangeTask<>(work, outcome), queueSize);
     }
 
-    private void add(String model, BackgroundThread.BackgroundTask<?> task, int capacity) {
+    private void add(String model, ChangeTask<?> task, int capacity) {
         if (!queue(new ModelChange(model, task), capacity)) {
-            task.refused("the local backend is closed, or has " + queueSize + " loads and unloads in its queue");
+            task.refused("the local backend is closed, or has " + queueSize + " tasks in its queue");
         }
     }
 
@@ -185,6 +191,31 @@ final class ModelChanges implements AutoCloseable {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Blocking work with its outcome. */
+    private record ChangeTask<T>(Supplier<T> work, LocalBackend.Outcome<T> outcome) implements Runnable {
+
+        @Override
+        public void run() {
+            T value;
+            try {
+                value = work.get();
+            } catch (OipException e) {
+                outcome.failed(e);
+                return;
+            } catch (Throwable fault) {
+                LOG.error("internal error in a task of the local backend; please report it", fault);
+                outcome.failed(new OipException(ErrorCode.INTERNAL, "internal error", fault));
+                return;
+            }
+            outcome.done(value);
+        }
+
+        /** Ends it without running it. */
+        void refused(String why) {
+            outcome.failed(new OipException(ErrorCode.UNAVAILABLE, why));
         }
     }
 }

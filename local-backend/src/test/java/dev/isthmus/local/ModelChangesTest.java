@@ -85,7 +85,7 @@ class ModelChangesTest {
             add(changes, "a", this::await);
             CompletableFuture<String> queued = add(changes, "b", () -> "loaded");
             assertThatThrownBy(() -> add(changes, "c", () -> "loaded").join())
-                    .hasMessageContaining("has 1 loads and unloads in its queue");
+                    .hasMessageContaining("has 1 tasks in its queue");
             end.countDown();
             assertThat(queued.join()).isEqualTo("loaded");
         }

@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -63,7 +64,6 @@ public final class LocalProcess implements AutoCloseable {
     private static final Duration CALM = Duration.ofMinutes(5);
 
     private static final Duration START_MARGIN = Duration.ofSeconds(30);
-    private static final Duration POLL = Duration.ofMillis(100);
     /** Longer than the process takes to end by itself. */
     private static final Duration END = Duration.ofSeconds(30);
 
@@ -92,7 +92,7 @@ public final class LocalProcess implements AutoCloseable {
     private final byte[] configuration;
     private final ProcessFolder folder;
     private final Thread supervisor;
-    private final CountDownLatch loaded = new CountDownLatch(1);
+    private final CompletableFuture<Void> loaded = new CompletableFuture<>();
     private final CountDownLatch closing = new CountDownLatch(1);
     /** Used by the supervisor only. */
     private final Map<String, Integer> crashes = new HashMap<>();
@@ -200,15 +200,7 @@ public final class LocalProcess implements AutoCloseable {
      * @param ending ends it early
      */
     public void awaitLoaded(BooleanSupplier ending) {
-        long end = System.nanoTime() + config.loadTimeout().plus(START_MARGIN).toNanos();
-        try {
-            boolean done = false;
-            while (!done && !ending.getAsBoolean() && System.nanoTime() - end < 0) {
-                done = loaded.await(POLL.toMillis(), TimeUnit.MILLISECONDS);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        LocalUpstream.await(loaded, config.loadTimeout().plus(START_MARGIN), ending);
     }
 
     private void supervise() {
@@ -246,7 +238,7 @@ public final class LocalProcess implements AutoCloseable {
                 return "closed";
             }
             try (Reader printed = now.inputReader(StandardCharsets.UTF_8)) {
-                new ProcessOutput(now.pid(), loaded::countDown).read(printed);
+                new ProcessOutput(now.pid(), () -> loaded.complete(null)).read(printed);
             }
             int code = now.waitFor();
             return code > 128 ? "signal " + (code - 128) : "exit code " + code;

@@ -48,7 +48,9 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
@@ -68,7 +70,7 @@ public final class LocalUpstream implements Upstream {
             "binary_tensor_data",
             "classification");
 
-    private static final Duration PAUSE = Duration.ofMillis(100);
+    private static final long PAUSE_MILLIS = 100;
     private static final Duration MARGIN = Duration.ofSeconds(10);
 
     private final LocalBackend backend;
@@ -171,15 +173,16 @@ public final class LocalUpstream implements Upstream {
      * @param ending ends it early
      */
     public void awaitStart(BooleanSupplier ending) {
-        long end = System.nanoTime()
-                + backend.settings().loadTimeout().plus(MARGIN).toNanos();
-        try {
-            boolean started = backend.awaitStart(Duration.ZERO);
-            while (!started && !ending.getAsBoolean() && System.nanoTime() - end < 0) {
-                started = backend.awaitStart(PAUSE);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        await(backend.started(), backend.settings().loadTimeout().plus(MARGIN), ending);
+    }
+
+    /** Waits for the models of the start, for at most this time, unless the gateway ends. Blocks. */
+    static void await(CompletableFuture<Void> started, Duration limit, BooleanSupplier ending) {
+        long end = System.nanoTime() + limit.toNanos();
+        while (!started.isDone() && !ending.getAsBoolean() && System.nanoTime() - end < 0) {
+            started.copy()
+                    .completeOnTimeout(null, PAUSE_MILLIS, TimeUnit.MILLISECONDS)
+                    .join();
         }
     }
 

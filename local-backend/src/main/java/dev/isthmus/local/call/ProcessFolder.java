@@ -99,6 +99,13 @@ public record ProcessFolder(Path path) {
         }
     }
 
+    /** Removes what a process that has ended leaves of itself. */
+    public void clear() throws IOException {
+        for (Path left : List.of(socket(), crash(), running())) {
+            Files.deleteIfExists(left);
+        }
+    }
+
     /** Removes it, with what is in it, unless the other process has. */
     public void delete() throws IOException {
         if (!Files.exists(path)) {

@@ -1,7 +1,6 @@
 package dev.isthmus.local.call;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
@@ -13,6 +12,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
 
 /**
  * The models that this process runs or loads, in a file that says so after the process has crashed. Only a process of
@@ -25,7 +25,7 @@ public final class RunningModels {
     private static final int SLOT_BYTES = 512;
 
     private static final int NONE = -1;
-    private static final @Nullable RunningModels OF_THIS_PROCESS = ofThisProcess();
+    private static final @Nullable RunningModels OF_THIS_PROCESS = in(ProcessFolder.ofThisProcess());
 
     private final MappedByteBuffer file;
     private final Queue<Integer> free = new ConcurrentLinkedQueue<>();
@@ -34,9 +34,10 @@ public final class RunningModels {
     public record RunningModel(String thread, String model) {}
 
     private RunningModels(ProcessFolder folder) throws IOException {
-        try (FileChannel channel = FileChannel.open(
-                folder.running(), StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            channel.truncate(0);
+        // Where the disk is full, this fails; a file without its blocks would fail each run that is noted in it.
+        Files.write(folder.running(), new byte[SLOTS * SLOT_BYTES]);
+        try (FileChannel channel =
+                FileChannel.open(folder.running(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             file = channel.map(FileChannel.MapMode.READ_WRITE, 0, (long) SLOTS * SLOT_BYTES);
         }
         for (int slot = 0; slot < SLOTS; slot++) {
@@ -44,12 +45,14 @@ public final class RunningModels {
         }
     }
 
-    private static @Nullable RunningModels ofThisProcess() {
-        ProcessFolder folder = ProcessFolder.ofThisProcess();
+    /** In this folder; null without one, or if there is no place for it. */
+    static @Nullable RunningModels in(@Nullable ProcessFolder folder) {
         try {
             return folder == null ? null : new RunningModels(folder);
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            LoggerFactory.getLogger(RunningModels.class)
+                    .error("after a crash it will not be known which models ran: the folder for temporary files", e);
+            return null;
         }
     }
 

@@ -229,8 +229,7 @@ public final class LocalProcess implements AutoCloseable {
     /** Runs the process once; returns how it ended. */
     private String run() throws InterruptedException {
         try {
-            Files.deleteIfExists(folder.socket());
-            Files.deleteIfExists(folder.crash());
+            folder.clear();
             // What cleans folders for temporary files may have removed it.
             Files.write(folder.configuration(), configuration);
             Process now = launch();

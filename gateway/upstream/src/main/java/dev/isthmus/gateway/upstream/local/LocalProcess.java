@@ -89,7 +89,7 @@ public final class LocalProcess implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger("dev.isthmus.local.process");
 
     private final LocalConfig config;
-    private final byte[] configuration;
+    private final String configuration;
     private final ProcessFolder folder;
     private final Thread supervisor;
     private final CompletableFuture<Void> loaded = new CompletableFuture<>();
@@ -99,7 +99,7 @@ public final class LocalProcess implements AutoCloseable {
 
     private @Nullable Process process;
 
-    private LocalProcess(LocalConfig config, byte[] configuration, ProcessFolder folder) {
+    private LocalProcess(LocalConfig config, String configuration, ProcessFolder folder) {
         this.config = config;
         this.configuration = configuration;
         this.folder = folder;
@@ -116,8 +116,10 @@ public final class LocalProcess implements AutoCloseable {
         LocalBackend.requireAvailable();
         try {
             ProcessFolder folder = ProcessFolder.create();
-            byte[] configuration = new ObjectMapper().writeValueAsBytes(configuration(config));
-            LocalProcess started = new LocalProcess(Objects.requireNonNull(config.local()), configuration, folder);
+            // Its values are no references any more.
+            String text =
+                    new ObjectMapper().writeValueAsString(configuration(config)).replace("${", "$${");
+            LocalProcess started = new LocalProcess(Objects.requireNonNull(config.local()), text, folder);
             started.supervisor.start();
             return started;
         } catch (IOException e) {
@@ -158,7 +160,7 @@ public final class LocalProcess implements AutoCloseable {
                 "answers",
                 Map.of("errors", "passed"),
                 "connections",
-                Map.of("stream_idle_timeout", "0s", "write_timeout", "0s"));
+                Map.of("request_body_timeout", "0s", "stream_idle_timeout", "0s", "write_timeout", "0s"));
     }
 
     /** The upstream that calls it: no limit, retry or ejection of its own, as for models in the gateway's process. */
@@ -231,7 +233,7 @@ public final class LocalProcess implements AutoCloseable {
         try {
             folder.clear();
             // What cleans folders for temporary files may have removed it.
-            Files.write(folder.configuration(), configuration);
+            Files.writeString(folder.configuration(), configuration);
             Process now = launch();
             if (now == null) {
                 return "closed";

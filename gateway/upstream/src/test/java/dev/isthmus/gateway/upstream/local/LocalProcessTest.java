@@ -3,13 +3,17 @@ package dev.isthmus.gateway.upstream.local;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.Connections;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ServerAddress.HostAddress;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -21,11 +25,15 @@ class LocalProcessTest {
 
     /** The program is not on the class path of these tests: each process ends at once. */
     private LocalProcess start() throws Exception {
-        return LocalProcess.start(ConfigLoader.parse("isthmus.yaml", """
+        return LocalProcess.start(config(""));
+    }
+
+    private GatewayConfig config(String local) throws Exception {
+        return ConfigLoader.parse("isthmus.yaml", """
                 listeners: [{port: 0}]
                 default_upstream: local
-                local: {embedded_models: true, process: own}
-                """, folder));
+                local: {embedded_models: true, process: own%s}
+                """.formatted(local), folder);
     }
 
     private static Path socket(LocalProcess process) {
@@ -55,6 +63,31 @@ class LocalProcessTest {
             Files.delete(configuration);
             await().atMost(PATIENCE).until(() -> Files.exists(configuration));
         }
+    }
+
+    @Test
+    void valuesThatLookLikeReferences_arriveAsTheyAre() throws Exception {
+        GatewayConfig config = config(", model_control: explicit, load: ['$${a}']");
+        assertThat(Objects.requireNonNull(config.local()).load()).containsExactly("${a}");
+        try (LocalProcess process = LocalProcess.start(config)) {
+            Path file = socket(process).resolveSibling("isthmus.yaml");
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(Objects.requireNonNull(
+                                            ConfigLoader.parse("isthmus.yaml", Files.readString(file), folder)
+                                                    .local())
+                                    .load())
+                            .containsExactly("${a}"));
+        }
+    }
+
+    @Test
+    void slowClients_areEndedByTheGatewayOnly() throws Exception {
+        String own = new ObjectMapper().writeValueAsString(LocalProcess.configuration(config("")));
+        Connections connections =
+                ConfigLoader.parse("isthmus.yaml", own, folder).connections();
+        assertThat(List.of(
+                        connections.requestBodyTimeout(), connections.streamIdleTimeout(), connections.writeTimeout()))
+                .containsOnly(Duration.ZERO);
     }
 
     @Test

@@ -64,12 +64,12 @@ final class OutputBinding implements AutoCloseable {
     }
 
     private long preallocate(int at, TensorSpec spec, Shape shape) throws OrtException {
-        long size = Math.multiplyExact(shape.elementCount(), spec.type().size());
-        if (size == 0 || size > Integer.MAX_VALUE) {
+        int size = bytes(spec, shape);
+        if (size == 0) {
             return 0;
         }
         Shape shown = spec.toClient(shape);
-        ByteBuf data = allocator.directBuffer((int) size, (int) size).writerIndex((int) size);
+        ByteBuf data = allocator.directBuffer(size, size).writerIndex(size);
         tensors[at] = new Tensor(spec.name(), spec.type(), shown, Map.of(), data);
         return OrtApi.tensor(
                 NativeMemory.address(data),
@@ -78,6 +78,17 @@ final class OutputBinding implements AutoCloseable {
                 shape.rank(),
                 OrtTypes.number(spec.type()),
                 arguments.cell(0));
+    }
+
+    /** Inputs without elements may have extents of any size, and outputs all of them. */
+    private int bytes(TensorSpec spec, Shape shape) {
+        try {
+            return Math.toIntExact(
+                    Math.multiplyExact(shape.elementCount(), spec.type().size()));
+        } catch (ArithmeticException tooMany) {
+            throw OipException.invalid("model '" + model.ref().name() + "': output '" + spec.name() + "': at most "
+                    + Integer.MAX_VALUE + " bytes can be sent, got shape " + shape + " of " + spec.type());
+        }
     }
 
     /**
@@ -126,8 +137,7 @@ final class OutputBinding implements AutoCloseable {
             model.copies().copiedOut(elements.readableBytes());
             return elements;
         }
-        int bytes = Math.toIntExact(
-                Math.multiplyExact(shape.elementCount(), spec.type().size()));
+        int bytes = bytes(spec, shape);
         if (bytes == 0) {
             return Unpooled.EMPTY_BUFFER;
         }

@@ -12,6 +12,7 @@ import dev.isthmus.proto.onnx.ModelProto;
 import dev.isthmus.proto.onnx.NodeProto;
 import dev.isthmus.proto.onnx.OperatorSetIdProto;
 import dev.isthmus.proto.onnx.TensorProto;
+import dev.isthmus.proto.onnx.TensorShapeProto;
 import dev.isthmus.proto.onnx.ValueInfoProto;
 import java.util.List;
 
@@ -85,6 +86,22 @@ final class Graphs {
 
     static AttributeProto.Builder body(String name, GraphProto value) {
         return AttributeProto.newBuilder().setName(name).setType(GRAPH).setG(value);
+    }
+
+    /** Floats whose dimensions have these names. */
+    static ValueInfoProto floats(String name, String... dimensions) {
+        TensorShapeProto.Builder shape = TensorShapeProto.newBuilder();
+        for (String dimension : dimensions) {
+            // The name is not among the fields that are looked at.
+            var field = UnknownFieldSet.Field.newBuilder().addLengthDelimited(ByteString.copyFromUtf8(dimension));
+            shape.addDimBuilder()
+                    .setUnknownFields(UnknownFieldSet.newBuilder()
+                            .addField(2, field.build())
+                            .build());
+        }
+        ValueInfoProto.Builder value = OnnxProto.value(name, DataType.FP32).toBuilder();
+        value.getTypeBuilder().getTensorTypeBuilder().setShape(shape);
+        return value.build();
     }
 
     /** A scalar. */

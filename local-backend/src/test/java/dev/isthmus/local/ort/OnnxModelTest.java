@@ -135,6 +135,23 @@ class OnnxModelTest {
     }
 
     @Test
+    void outputsOfInputsWithoutElements_thatNoBufferCanHold_areRefused() {
+        OnnxModel model = Graphs.load(Graphs.model(Graphs.graph(
+                List.of(OnnxProto.node("MatMul", "y", "a", "b")),
+                List.of(Graphs.floats("a", "n", "k"), Graphs.floats("b", "k", "m")),
+                Graphs.floats("y", "n", "m"))));
+        for (long extent : new long[] {1L << 20, 1L << 40}) {
+            OipException failure =
+                    failure(model, request(floats("a", new float[0], extent, 0), floats("b", new float[0], 0, extent)));
+            assertThat(failure.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
+            assertThat(failure.message())
+                    .isEqualTo("model 'm': output 'y': at most 2147483647 bytes can be sent, got shape [%d,%d] of FP32"
+                            .formatted(extent, extent));
+        }
+        model.release();
+    }
+
+    @Test
     void bytes_thatEndWithinAnElement_areRefused() {
         OnnxModel model = load("identity_bytes");
         OipException failure =

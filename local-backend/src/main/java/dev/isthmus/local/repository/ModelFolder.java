@@ -175,24 +175,15 @@ record ModelFolder(RepositoryRoot root, Path place) {
         NavigableMap<Long, ModelSource> sources = new TreeMap<>();
         NavigableMap<Long, String> refused = new TreeMap<>();
         for (long version : settings.versions().select(new TreeSet<>(versions.keySet()))) {
-            Path onnx = versions.get(version);
-            if (onnx == null || !Files.exists(onnx)) {
-                refused.put(
-                        version,
-                        "the version does not exist: '"
-                                + root.name(
-                                        onnx == null
-                                                ? place.resolve(Long.toString(version))
-                                                        .resolve(Objects.requireNonNullElse(file.file(), FILE))
-                                                : onnx)
-                                + "' is expected");
+            Path expected =
+                    place.resolve(Long.toString(version)).resolve(Objects.requireNonNullElse(file.file(), FILE));
+            Path onnx = versions.getOrDefault(version, expected);
+            if (!Files.exists(onnx)) {
+                refused.put(version, "the version does not exist: '" + root.name(onnx) + "' is expected");
                 continue;
             }
             try {
-                Path real = root.inside(onnx);
-                if (!Files.isRegularFile(real)) {
-                    throw refused("'" + root.name(onnx) + "': a file is expected");
-                }
+                root.inside(onnx);
                 String shown = version > MAX_VERSION ? String.valueOf(file.version()) : Long.toString(version);
                 sources.put(version, source(name, shown, settings, onnx));
             } catch (OipException problem) {

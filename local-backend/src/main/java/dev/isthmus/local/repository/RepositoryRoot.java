@@ -66,10 +66,8 @@ record RepositoryRoot(Path path) {
 
     /** Reads a configuration file. */
     String text(Path file) {
-        Path real = inside(file);
         try {
-            requireSize(file, Files.size(real), MAX_CONFIG);
-            return Files.readString(real, StandardCharsets.UTF_8);
+            return Files.readString(file(file, MAX_CONFIG), StandardCharsets.UTF_8);
         } catch (CharacterCodingException e) {
             throw new OipException(ErrorCode.FAILED_PRECONDITION, "'" + name(file) + "': UTF-8 is expected", e);
         } catch (IOException e) {
@@ -78,21 +76,27 @@ record RepositoryRoot(Path path) {
     }
 
     byte[] bytes(Path file) {
-        Path real = inside(file);
         try {
-            requireSize(file, Files.size(real), MAX_MODEL);
-            return Files.readAllBytes(real);
+            return Files.readAllBytes(file(file, MAX_MODEL));
         } catch (IOException e) {
             throw unreadable(file, e);
         }
     }
 
-    private void requireSize(Path file, long bytes, long most) {
-        if (bytes > most) {
+    /** As {@link #inside}, for a file of at most so many bytes. A pipe, which may have no end, is none. */
+    private Path file(Path file, long most) throws IOException {
+        Path real = inside(file);
+        long bytes = Files.size(real);
+        boolean regular = Files.isRegularFile(real);
+        if (!regular || bytes > most) {
             throw new OipException(
                     ErrorCode.FAILED_PRECONDITION,
-                    "'" + name(file) + "': at most " + most + " bytes are expected, got " + bytes);
+                    "'" + name(file) + "': "
+                            + (regular
+                                    ? "at most " + most + " bytes are expected, got " + bytes
+                                    : "a file is expected"));
         }
+        return real;
     }
 
     /** The form of a path in messages to clients. */
@@ -101,6 +105,7 @@ record RepositoryRoot(Path path) {
     }
 
     private OipException unreadable(Path file, Exception cause) {
-        return new OipException(ErrorCode.FAILED_PRECONDITION, "'" + name(file) + "' cannot be read", cause);
+        String what = file.equals(path) ? "the model repository" : "'" + name(file) + "'";
+        return new OipException(ErrorCode.FAILED_PRECONDITION, what + " cannot be read", cause);
     }
 }

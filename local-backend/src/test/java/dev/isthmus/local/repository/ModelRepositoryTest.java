@@ -235,6 +235,23 @@ class ModelRepositoryTest {
     }
 
     @Test
+    void pipe_isNotRead() throws Exception {
+        write("iris/model.onnx", "one");
+        Path pipe = root.resolve("iris/model-settings.json");
+        assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor())
+                .isZero();
+        assertThat(ModelRepository.of(root, false).names()).containsExactly("iris");
+        assertThat(problem("iris")).isEqualTo("'iris/model-settings.json': a file is expected");
+    }
+
+    @Test
+    void rootThatIsGone_isNamed() throws IOException {
+        ModelRepository repository = ModelRepository.of(root, false);
+        Files.delete(root);
+        assertThatThrownBy(repository::names).hasMessage("the model repository cannot be read");
+    }
+
+    @Test
     void linkOfAModelOutOfTheRepository_isRefusedByName() throws IOException {
         Path outside = Files.createDirectories(folder.resolve("outside/1"));
         Files.writeString(outside.resolve("model.onnx"), "outside");

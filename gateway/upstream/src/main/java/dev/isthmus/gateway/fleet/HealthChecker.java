@@ -187,16 +187,10 @@ final class HealthChecker implements AutoCloseable {
 
         /** Whether this result changed the state. */
         boolean record(boolean result) {
-            if (healthy == null) {
-                healthy = result;
-                return true;
-            }
-            if (healthy == result) {
-                opposite = 0;
-                return false;
-            }
-            opposite++;
-            if (opposite < (result ? checks.healthyAfter() : checks.unhealthyAfter())) {
+            Boolean before = healthy;
+            opposite = before == null || before == result ? 0 : opposite + 1;
+            int needed = result ? checks.healthyAfter() : checks.unhealthyAfter();
+            if (before != null && (before == result || opposite < needed)) {
                 return false;
             }
             healthy = result;
@@ -316,7 +310,11 @@ final class HealthChecker implements AutoCloseable {
         }
 
         private void send(ModelProbe probe) {
-            replica.server().send(calls.get(), new UpstreamRequest.ModelReadyRequest(probe.model), probe);
+            try {
+                replica.server().send(calls.get(), new UpstreamRequest.ModelReadyRequest(probe.model), probe);
+            } catch (RuntimeException | OutOfMemoryError fault) {
+                probe.fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));
+            }
         }
 
         private void note(ModelRef model, HealthThreshold threshold, boolean ready) {

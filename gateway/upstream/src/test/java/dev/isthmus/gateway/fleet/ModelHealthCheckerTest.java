@@ -210,6 +210,20 @@ class ModelHealthCheckerTest {
     }
 
     @Test
+    void probesThatThrow_changeNothing_andAreRepeated() {
+        round();
+        server.beforeReturn = received -> {
+            throw new IllegalStateException("broken");
+        };
+        probe();
+        pass(1_000);
+        server.beforeReturn = received -> {};
+        round();
+        assertThat(server.requests).hasSize(6);
+        assertThat(seen()).isEqualTo(Map.of(A, true, B, true));
+    }
+
+    @Test
     void resultAfterTheServerWasLost_doesNotCount() {
         round();
         probe();

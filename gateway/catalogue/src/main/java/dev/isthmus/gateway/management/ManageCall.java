@@ -216,7 +216,7 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
     /** Load and unload: on every server of the model that supports them. */
     private RequestSink change(Call call, Operation.Manage manage, Reply reply) {
         List<Target> targets = locations.of(manage.model()).targets();
-        List<FanOutTarget> servers = servers(targets, RepositoryUpstreams::loads);
+        List<FanOutTarget> servers = FanOutTarget.ofAllVersions(servers(targets, RepositoryUpstreams::loads));
         Reply hooked = new ChangeReply(call, manage, targets, catalogue, reply);
         if (isSingleServer(servers, manage)) {
             return passed(call, manage, servers.getFirst().member().server(), manage.model(), hooked);
@@ -275,7 +275,7 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
                         ErrorCode.UNIMPLEMENTED,
                         "the servers of model '" + manage.model().name() + "' do not serve " + extension);
             }
-            servers = servers(able, target -> true);
+            servers = FanOutTarget.withoutParts(servers(able, target -> true));
         }
         if (servers.isEmpty()) {
             return passed(call, manage, ofServer(manage), NO_MODEL, reply);

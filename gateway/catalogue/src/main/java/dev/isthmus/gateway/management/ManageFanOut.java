@@ -160,3 +160,18 @@ final class ManageFanOut implements Subscription {
         }
     }
 }
+        /** For what concerns a model as a whole: each server once. */
+        static List<FanOutTarget> ofAllVersions(List<FanOutTarget> targets) {
+            return targets.stream().map(FanOutTarget::whole).distinct().toList();
+        }
+
+        /** Without versions of which the server is also asked with all others. */
+        static List<FanOutTarget> withoutParts(List<FanOutTarget> targets) {
+            return targets.stream()
+                    .filter(each -> each.equals(each.whole()) || !targets.contains(each.whole()))
+                    .toList();
+        }
+
+        private FanOutTarget whole() {
+            return new FanOutTarget(member, ModelRef.of(model.name()));
+        }

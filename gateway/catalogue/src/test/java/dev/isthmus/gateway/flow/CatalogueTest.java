@@ -221,6 +221,17 @@ class CatalogueTest {
     void load_isAnsweredWhenItsResultIsKnown(boolean overGrpc) throws Exception {
         FakeV2Server server = overGrpc ? one : three;
         server.models.put("m", "FP32");
+    @Test
+    void load_ofACanaryBetweenVersions_goesToEachServerOnce() throws Exception {
+        one.models.put("m", "FP32");
+        Stage fleet = fleet(
+                Map.of("a", upstream(one)),
+                Map.of("m", model(version("a", null, "1"), version("a", null, "3"))),
+                DefaultValues.of(HealthConfig.class));
+        assertThat(post(fleet, "/v2/repository/models/m/load", "").status()).isEqualTo(200);
+        assertThat(one.loaded).containsExactly("m");
+    }
+
         Stage fleet = fleet(
                 Map.of("a", upstream(server)),
                 Map.of("m", model(target("a", null))),

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.catalogue;
 
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -40,9 +39,6 @@ public record FanOutResult(String what, List<ServerOutcome> outcomes) {
             if (outcome.failure() != null) {
                 failures.add(outcome.failure());
             }
-        }
-        if (outcomes.isEmpty()) {
-            return Optional.of(new OipException(ErrorCode.UNIMPLEMENTED, what + ": no upstream can do it"));
         }
         if (failures.isEmpty()) {
             return Optional.empty();

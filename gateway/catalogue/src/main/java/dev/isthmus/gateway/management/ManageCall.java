@@ -36,6 +36,7 @@ import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.ModelStatisticsResponse;
@@ -49,6 +50,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -353,10 +355,15 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
     private List<FanOutTarget> servers(List<Target> targets, Predicate<Upstream> able) {
         List<Target> selected =
                 targets.stream().filter(target -> able.test(target.upstream())).toList();
-        return (selected.isEmpty() ? targets : selected)
+        List<FanOutTarget> servers = (selected.isEmpty() ? targets : selected)
                 .stream()
                         .flatMap(target -> servers(target.upstream(), target.model()))
                         .distinct()
+        if (servers.isEmpty()) {
+            throw OipException.refused(ErrorCode.UNAVAILABLE, "the model has no servers", Duration.ofSeconds(1))
+                    .because(FailureCause.NO_SERVER);
+        }
+        return servers;
                         .toList();
     }
 

@@ -29,11 +29,6 @@ class FanOutResultTest {
     }
 
     @Test
-    void noServer_isAFailure() {
-        assertThat(load()).hasMessage("load of model 'm': no upstream can do it");
-    }
-
-    @Test
     void onlyServerFailed_itsFailureIsGivenAsItIs() {
         assertThat(load(failed("triton", "a:1", notPolled))).isSameAs(notPolled);
     }

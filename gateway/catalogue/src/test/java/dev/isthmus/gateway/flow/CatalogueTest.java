@@ -464,6 +464,34 @@ class CatalogueTest {
     }
 
     @Test
+    void statistics_ofACanaryBesideAllVersions_countOnce() throws Exception {
+        one.inferences = 5;
+        Stage fleet = fleet(
+                Map.of("a", upstream(one)),
+                Map.of("m", model(target("a", null), version("a", null, "1"))),
+                DefaultValues.of(HealthConfig.class));
+        JsonNode stats = JSON.readTree(get(fleet, "/v2/models/m/stats").text()).path("model_stats");
+        assertThat(stats).hasSize(1);
+        assertThat(stats.path(0).path("inference_count").asInt()).isEqualTo(5);
+    }
+
+    @Test
+    void management_ofAModelWithoutServers_isUnavailable_andNotSentElsewhere() throws Exception {
+        UpstreamConfig nowhere = TestConfigs.upstream(UpstreamProtocol.GRPC, new Endpoint("none.invalid", 8001));
+        Stage fleet = fleet(
+                Map.of("a", upstream(one), "nowhere", nowhere),
+                Map.of("m", model(target("nowhere", null))),
+                DefaultValues.of(HealthConfig.class),
+                "a");
+        for (Http1Client.Response response : List.of(
+                get(fleet, "/v2/models/m/stats"),
+                post(fleet, "/v2/repository/models/m/load", ""),
+                post(fleet, "/v2/repository/models/m/unload", ""))) {
+            assertThat(response.status()).as(response.text()).isEqualTo(503);
+        }
+    }
+
+    @Test
     void metadata_ofACanaryBetweenVersions_hasTheVersionsOfBoth_andNoDrift() throws Exception {
         one.with("m", "FP32");
         two.with("m", "FP32");

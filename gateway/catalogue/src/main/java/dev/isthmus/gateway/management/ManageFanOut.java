@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.catalogue.ServerId;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.buffer.MessageSplice;
@@ -107,10 +108,15 @@ final class ManageFanOut implements Subscription {
         }
 
         void send() {
-            ByteBuf body = manage.extension().renamed(request, server.model());
-            Operation.Manage operation = manage.to(server.model());
-            ManageBridge bridge = new ManageBridge(operation, server.member().server(), this);
-            subscription = bridge.send(call, body).cancelIf(finished);
+            try {
+                ByteBuf body = manage.extension().renamed(request, server.model());
+                Operation.Manage operation = manage.to(server.model());
+                ManageBridge bridge =
+                        new ManageBridge(operation, server.member().server(), this);
+                subscription = bridge.send(call, body).cancelIf(finished);
+            } catch (RuntimeException | OutOfMemoryError fault) {
+                fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));
+            }
         }
 
         ServerReply result() {
@@ -154,12 +160,6 @@ final class ManageFanOut implements Subscription {
      * @param model the operation's model under its name there
      */
     record FanOutTarget(ReplicaStatus member, ModelRef model) {
-
-        ServerId source() {
-            return new ServerId(member.upstream(), member.label());
-        }
-    }
-}
         /** For what concerns a model as a whole: each server once. */
         static List<FanOutTarget> ofAllVersions(List<FanOutTarget> targets) {
             return targets.stream().map(FanOutTarget::whole).distinct().toList();
@@ -175,3 +175,9 @@ final class ManageFanOut implements Subscription {
         private FanOutTarget whole() {
             return new FanOutTarget(member, ModelRef.of(model.name()));
         }
+
+        ServerId source() {
+            return new ServerId(member.upstream(), member.label());
+        }
+    }
+}

@@ -10,7 +10,7 @@ import dev.isthmus.gateway.catalogue.CatalogueRequests.CatalogueMeters;
 import dev.isthmus.gateway.catalogue.FleetSnapshots.FleetSnapshot;
 import dev.isthmus.gateway.catalogue.MergedModel.Drift;
 import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
-import dev.isthmus.gateway.catalogue.OnDemandChecks.CheckResults;
+import dev.isthmus.gateway.catalogue.ModelMetadataCache.NamedReply;
 import dev.isthmus.gateway.catalogue.OnDemandChecks.ModelOnServer;
 import dev.isthmus.gateway.catalogue.RepositoryIndex.IndexedModel;
 import dev.isthmus.gateway.catalogue.RepositoryIndex.IndexedModel.ReplicaState;
@@ -24,6 +24,8 @@ import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
 import dev.isthmus.gateway.validation.ModelSignatures;
+import dev.isthmus.gateway.upstream.UpstreamRequest.ModelMetadataRequest;
+import dev.isthmus.gateway.upstream.UpstreamRequest.ModelReadyRequest;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
@@ -226,10 +228,9 @@ public final class Catalogue implements AutoCloseable {
                 return Subscription.NONE;
             }
         }
-        Function<Target, Subscription> forward =
-                target -> target.upstream().send(call, new UpstreamRequest.ModelReadyRequest(target.model()), reply);
-        Function<LookupResult<Boolean>, Subscription> deliver = found ->
-                deliver(location, found, ready -> new ReplyMessage.ModelReadyState(model, ready), forward, reply);
+        Function<Boolean, ReplyMessage> toMessage = ready -> new ReplyMessage.ModelReadyState(model, ready);
+        Function<LookupResult<Boolean>, Subscription> deliver =
+                found -> deliver(call, location, found, toMessage, ModelReadyRequest::new, reply);
         return new PendingClient<>(call, reply, deliver).begin(loop, then -> checkReady(location, then));
     }
 
@@ -266,24 +267,25 @@ public final class Catalogue implements AutoCloseable {
      * @throws OipException NOT_FOUND for a model that no upstream serves
      */
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
+            Call call,
         // Throws for a model that is no longer routed, even if its metadata are still cached.
         ModelLocation location = locations.of(model);
-        Function<Target, Subscription> forward =
-                target -> target.upstream().send(call, new UpstreamRequest.ModelMetadataRequest(target.model()), reply);
-        Function<LookupResult<ModelMetadata>, Subscription> deliver = found -> deliver(
-                location, found, is -> new ReplyMessage.Model(indexes.withVersions(location, is)), forward, reply);
+        Function<ModelMetadata, ReplyMessage> toMessage =
+                is -> new ReplyMessage.Model(indexes.withVersions(location, is));
+        Function<LookupResult<ModelMetadata>, Subscription> deliver =
+                found -> deliver(call, location, found, toMessage, ModelMetadataRequest::new, reply);
         Optional<LookupResult<ModelMetadata>> known = models.metadata().known(location);
         return known.isPresent()
                 ? deliver.apply(known.get())
                 : new PendingClient<>(call, reply, deliver).begin(loop, then -> models.describe(location, then));
     }
 
-    /** @param forward sends the client's request to a target, with the client's headers */
+    /** @param request the client's own, which is sent to a target with the client's headers if need be */
     private static <T> Subscription deliver(
             ModelLocation location,
             LookupResult<T> found,
             Function<T, ReplyMessage> toMessage,
-            Function<Target, Subscription> forward,
+            Function<ModelRef, UpstreamRequest> request,
             Reply reply) {
         switch (found) {
             case LookupResult.Value<T> value -> reply.only(toMessage.apply(value.value()));
@@ -291,7 +293,9 @@ public final class Catalogue implements AutoCloseable {
                 ErrorCode code = failure.failure().code();
                 // The server requires credentials, which only the client has.
                 if (code == ErrorCode.UNAUTHENTICATED || code == ErrorCode.PERMISSION_DENIED) {
-                    return forward.apply(location.targets().getFirst());
+                    Target first = location.targets().getFirst();
+                    Reply named = new NamedReply(location.requested(), reply);
+                    return first.upstream().send(call, request.apply(first.model()), named);
                 }
                 reply.fail(failure.failure());
             }

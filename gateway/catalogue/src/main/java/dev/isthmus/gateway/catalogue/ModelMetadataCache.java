@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.isthmus.gateway.call.ForwardingReply;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.catalogue.MergedModel.Drift;
 import dev.isthmus.gateway.catalogue.MergedModel.ModelDescription;
@@ -257,6 +259,27 @@ final class ModelMetadataCache {
         /** The description of a single server is returned under the client's name, otherwise unchanged. */
         private static ModelMetadata named(ModelMetadata metadata, String name) {
             return metadata.with(name, metadata.versions(), metadata.platform());
+        }
+    }
+
+    /** Passes on what a server says of a model to the client's own request, under the client's name. */
+    static final class NamedReply extends ForwardingReply {
+        private final ModelRef model;
+
+        NamedReply(ModelRef model, Reply client) {
+            super(client);
+            this.model = model;
+        }
+
+        @Override
+        public void message(ReplyMessage message) {
+            super.message(
+                    switch (message) {
+                        case ReplyMessage.Model is ->
+                            new ReplyMessage.Model(DescriptionLookup.named(is.metadata(), model.name()));
+                        case ReplyMessage.ModelReadyState is -> new ReplyMessage.ModelReadyState(model, is.ready());
+                        default -> message;
+                    });
         }
     }
 

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 /** A server that describes its model only to clients with a credential: the gateway's own look-up gets 401. */
 class ClientCredentialsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final String REFUSED = "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n";
 
     private final Semaphore refusals = new Semaphore(0);
     private volatile boolean listed = true;
@@ -36,7 +37,10 @@ class ClientCredentialsTest {
     void start() throws Exception {
         server = FakeRestServer.that((request, out) -> {
             String path = request.head().split(" ", -1)[1];
-            return path.equals("/v2/models/found") ? describe(request.head(), out) : write(out, answer(path));
+            boolean keyed = request.head().contains("x-flow-key");
+            return path.equals("/v2/models/found")
+                    ? describe(keyed, out)
+                    : write(out, path.startsWith("/v2/models/inner") && !keyed ? REFUSED : answer(path));
         });
         // With another name for some model, so that the index is merged.
         TargetConfig renaming = new TargetConfig(null, "a", "inner", null, 1);
@@ -64,11 +68,11 @@ class ClientCredentialsTest {
         return true;
     }
 
-    private boolean describe(String head, OutputStream out) throws IOException {
-        if (!head.contains("x-flow-key")) {
+    private boolean describe(boolean keyed, OutputStream out) throws IOException {
+        if (!keyed) {
             lookedUp = true;
             refusals.acquireUninterruptibly();
-            return write(out, "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n");
+            return write(out, REFUSED);
         }
         asked = true;
         return silent || write(out, FakeRestServer.ok("{\"name\":\"found\",\"inputs\":[],\"outputs\":[]}"));
@@ -80,6 +84,7 @@ class ClientCredentialsTest {
                     case "/v2" -> "{\"name\":\"s\",\"version\":\"\",\"extensions\":[\"model_repository\"]}";
                     case "/v2/repository/index" ->
                         listed ? "[{\"name\":\"found\",\"version\":\"1\",\"state\":\"READY\"}]" : "[]";
+                    case "/v2/models/inner" -> "{\"name\":\"inner\",\"inputs\":[],\"outputs\":[]}";
                     default -> "{}";
                 });
     }
@@ -110,5 +115,17 @@ class ClientCredentialsTest {
             await().atMost(PATIENCE).until(() -> asked);
         }
         server.awaitConnectionClosed();
+    }
+
+    @Test
+    void renamedModel_isDescribedUnderTheClientsName() throws Exception {
+        try (Http1Client client = stage.http1()) {
+            for (String path : List.of("/v2/models/outer", "/v2/models/outer/versions/2/ready")) {
+                Http1Client.Response response =
+                        client.get(path, "x-flow-key: me").response();
+                assertThat(response.status()).isEqualTo(200);
+                assertThat(response.text()).contains("\"name\":\"outer\"");
+            }
+        }
     }
 }

@@ -14,6 +14,7 @@ import dev.isthmus.gateway.catalogue.ModelMetadataCache.NamedReply;
 import dev.isthmus.gateway.catalogue.OnDemandChecks.ModelOnServer;
 import dev.isthmus.gateway.catalogue.RepositoryIndex.IndexedModel;
 import dev.isthmus.gateway.catalogue.RepositoryIndex.IndexedModel.ReplicaState;
+import dev.isthmus.gateway.catalogue.ServerRecords.ServerModel;
 import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
 import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
@@ -236,29 +237,12 @@ public final class Catalogue implements AutoCloseable {
 
     /** Determines by on-demand checks and the model's policy whether it is ready, if active checks have no result. */
     private void checkReady(ModelLocation location, Consumer<LookupResult<Boolean>> then) {
-        List<ModelOnServer> checked = records.of(location, ServerRecords.MAX_SERVERS).stream()
+        List<ServerModel> chosen = records.of(location, ServerRecords.MAX_SERVERS);
+        int lost = records.lost(location, chosen);
+        List<ModelOnServer> checked = chosen.stream()
                 .map(server -> new ModelOnServer(server.record().server(), server.model()))
                 .toList();
-        onDemand.check(checked, found -> then.accept(readiness(location, found)));
-    }
-
-    /** An unreachable server has no ready model; other failures are reported to the client. */
-    private static LookupResult<Boolean> readiness(ModelLocation location, LookupResult<CheckResults> found) {
-        return switch (found) {
-            case LookupResult.Failure<CheckResults> failure ->
-                new LookupResult.Failure<>(failure.failure(), failure.keep());
-            case LookupResult.Value<CheckResults> value -> {
-                CheckResults results = value.value();
-                yield results.unknown()
-                        ? new LookupResult.Failure<>(FailureSeverity.worst(results.failures()), value.keep())
-                        : new LookupResult.Value<>(count(results).satisfies(location.policy()), value.keep());
-            }
-        };
-    }
-
-    private static ReadyCount count(CheckResults results) {
-        return new ReadyCount(
-                results.ready(), results.responses() + results.failures().size());
+        onDemand.check(checked, found -> then.accept(OnDemandChecks.ready(location.policy(), lost, found)));
     }
 
     /**

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.catalogue;
 
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
+import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ModelRef;
@@ -85,6 +86,24 @@ final class OnDemandChecks {
                 ended.run();
             });
         }
+    }
+
+    /**
+     * Whether a model is ready. An unreachable server has no ready model; other failures are reported to the client.
+     *
+     * @param lost the number of servers that were not checked, because they are not ready
+     */
+    static LookupResult<Boolean> ready(ReadyPolicy policy, int lost, LookupResult<CheckResults> found) {
+        return switch (found) {
+            case LookupResult.Failure<CheckResults> failure ->
+                new LookupResult.Failure<>(failure.failure(), failure.keep());
+            case LookupResult.Value<CheckResults>(CheckResults results, Duration keep) -> {
+                int all = results.responses() + results.failures().size() + lost;
+                yield results.unknown()
+                        ? new LookupResult.Failure<>(FailureSeverity.worst(results.failures()), keep)
+                        : new LookupResult.Value<>(new ReadyCount(results.ready(), all).satisfies(policy), keep);
+            }
+        };
     }
 
     /** Drops all cached results, since models were loaded or unloaded. */

@@ -165,6 +165,15 @@ final class ServerRecords {
         return chosen;
     }
 
+    /** How many servers of a model's targets are not ready and are not among the chosen. */
+    int lost(ModelLocation location, List<ServerModel> chosen) {
+        return (int) location.targets().stream()
+                .flatMap(target -> of(target.upstream()).stream())
+                .filter(record -> !record.isReady())
+                .filter(record -> chosen.stream().noneMatch(each -> each.record() == record))
+                .count();
+    }
+
     /** Several targets may be on one server. */
     private static ServerId source(ModelLocation location, Target target, ServerRecord record) {
         long targetsOnUpstream = location.targets().stream()

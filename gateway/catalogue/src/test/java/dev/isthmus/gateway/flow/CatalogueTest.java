@@ -624,6 +624,18 @@ class CatalogueTest {
     }
 
     @Test
+    @ParameterizedTest
+    @CsvSource({"ANY, 200", "QUORUM, 400", "ALL, 400"})
+    void modelReady_ofAVersion_countsServersThatAreGone(ReadyPolicy policy, int expected) throws Exception {
+        one.with("m", "FP32");
+        two.close();
+        Stage fleet = fleet(
+                Map.of("a", upstream(one, two)),
+                Map.of("m", TestConfigs.with(model(target("a", null)), Map.of("ready", policy))),
+                DefaultValues.of(HealthConfig.class));
+        assertThat(get(fleet, "/v2/models/m/versions/1/ready").status()).isEqualTo(expected);
+    }
+
     void local_isOneServerOfTheFleet() throws Exception {
         stage = FleetStage.local();
         assertThat(get(stage, "/v2/models/digits").status()).isEqualTo(200);

@@ -24,9 +24,9 @@ import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamRequest;
-import dev.isthmus.gateway.validation.ModelSignatures;
 import dev.isthmus.gateway.upstream.UpstreamRequest.ModelMetadataRequest;
 import dev.isthmus.gateway.upstream.UpstreamRequest.ModelReadyRequest;
+import dev.isthmus.gateway.validation.ModelSignatures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
@@ -139,8 +139,10 @@ public final class Catalogue implements AutoCloseable {
         LongSupplier time = fleet.nanoTime();
         CatalogueRequests requests =
                 new CatalogueRequests(loop, fleet.allocator(), meters::failed, index, MAX_IN_FLIGHT);
+        // Clients wait for them, and not behind the polls of all models.
+        CatalogueRequests listings = requests.atMost(MAX_IN_FLIGHT);
         this.indexes =
-                new RepositoryIndexes(records, locations, settings.discovering(), requests, time, fleet.random());
+                new RepositoryIndexes(records, locations, settings.discovering(), listings, time, fleet.random());
         this.models = new ModelMetadataCache(
                 records, locations, requests, previous == null ? null : previous.models, time, fleet.random());
         this.onDemand = new OnDemandChecks(requests, time);
@@ -251,7 +253,6 @@ public final class Catalogue implements AutoCloseable {
      * @throws OipException NOT_FOUND for a model that no upstream serves
      */
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-            Call call,
         // Throws for a model that is no longer routed, even if its metadata are still cached.
         ModelLocation location = locations.of(model);
         Function<ModelMetadata, ReplyMessage> toMessage =
@@ -266,6 +267,7 @@ public final class Catalogue implements AutoCloseable {
 
     /** @param request the client's own, which is sent to a target with the client's headers if need be */
     private static <T> Subscription deliver(
+            Call call,
             ModelLocation location,
             LookupResult<T> found,
             Function<T, ReplyMessage> toMessage,

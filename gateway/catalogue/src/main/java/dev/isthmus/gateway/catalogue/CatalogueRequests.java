@@ -110,7 +110,14 @@ final class CatalogueRequests {
 
     void repositoryIndex(Upstream server, ResultHandler handler) {
         Reply reply = new FirstReply(server.name(), "repository_index", handler);
-        submit(reply, () -> index.send(call(new Operation.ServerReady()), server, reply));
+        submit(reply, () -> {
+            // Servers end the call in time, but for the gateway's own backend, which may wait for its disk.
+            loop.schedule(
+                    () -> reply.fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, "no index in time")),
+                    2 * TIMEOUT_NANOS,
+                    TimeUnit.NANOSECONDS);
+            index.send(call(new Operation.ServerReady()), server, reply);
+        });
     }
 
     void modelNames(Upstream server, ResultHandler handler) {

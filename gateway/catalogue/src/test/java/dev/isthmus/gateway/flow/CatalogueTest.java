@@ -35,6 +35,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -178,6 +182,27 @@ class CatalogueTest {
     }
 
     @Test
+    void index_doesNotWaitBehindThePollsOfManyModels() throws Exception {
+        one.holding = true;
+        Map<String, ModelConfig> models = IntStream.range(0, 40)
+                .boxed()
+                .collect(Collectors.toMap(number -> "m" + number, number -> model(target("a", null))));
+        Stage fleet = fleet(models);
+        await().atMost(PATIENCE)
+                .until(() -> FleetStage.catalogue(fleet).repositories().size() == 3);
+        assertThat(CompletableFuture.supplyAsync(() -> index(fleet)).get(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                .isEqualTo("[]");
+    }
+
+    private static String index(Stage fleet) {
+        try {
+            return post(fleet, "/v2/repository/index", "").text();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
     void index_bodyMalformed_isRefused() throws Exception {
         assertThat(post(fleet(Map.of()), "/v2/repository/index", "{").status()).isEqualTo(400);
     }
@@ -194,6 +219,17 @@ class CatalogueTest {
         assertThat(one.loaded).containsExactly("m");
         assertThat(two.loaded).containsExactly("m");
         assertThat(three.loaded).containsExactly("other");
+    }
+
+    @Test
+    void load_ofACanaryBetweenVersions_goesToEachServerOnce() throws Exception {
+        one.models.put("m", "FP32");
+        Stage fleet = fleet(
+                Map.of("a", upstream(one)),
+                Map.of("m", model(version("a", null, "1"), version("a", null, "3"))),
+                DefaultValues.of(HealthConfig.class));
+        assertThat(post(fleet, "/v2/repository/models/m/load", "").status()).isEqualTo(200);
+        assertThat(one.loaded).containsExactly("m");
     }
 
     @Test
@@ -221,17 +257,6 @@ class CatalogueTest {
     void load_isAnsweredWhenItsResultIsKnown(boolean overGrpc) throws Exception {
         FakeV2Server server = overGrpc ? one : three;
         server.models.put("m", "FP32");
-    @Test
-    void load_ofACanaryBetweenVersions_goesToEachServerOnce() throws Exception {
-        one.models.put("m", "FP32");
-        Stage fleet = fleet(
-                Map.of("a", upstream(one)),
-                Map.of("m", model(version("a", null, "1"), version("a", null, "3"))),
-                DefaultValues.of(HealthConfig.class));
-        assertThat(post(fleet, "/v2/repository/models/m/load", "").status()).isEqualTo(200);
-        assertThat(one.loaded).containsExactly("m");
-    }
-
         Stage fleet = fleet(
                 Map.of("a", upstream(server)),
                 Map.of("m", model(target("a", null))),
@@ -439,31 +464,6 @@ class CatalogueTest {
     }
 
     @Test
-    void metadata_serversDisagree_isReported() throws Exception {
-        one.with("m", "FP32");
-        two.with("m", "INT32");
-        Stage fleet = fleet(
-                Map.of("a", upstream(one, two)),
-                Map.of("m", model(target("a", null))),
-                DefaultValues.of(HealthConfig.class));
-        await().atMost(PATIENCE)
-                .until(() -> FleetStage.catalogue(fleet)
-                                .driftDocument()
-                                .path("models")
-                                .size()
-                        == 1);
-        JsonNode metadata = JSON.readTree(get(fleet, "/v2/models/m").text());
-        assertThat(metadata.path("name").asText()).isEqualTo("m");
-        assertThat(metadata.path("inputs").path(0).path("datatype").asText()).isEqualTo("FP32");
-        JsonNode models = FleetStage.catalogue(fleet).driftDocument().path("models");
-        assertThat(models.path(0).path("name").asText()).isEqualTo("m");
-        JsonNode drift = models.path(0).path("drift").path(0);
-        assertThat(drift.path("server").asText()).isEqualTo(two.endpoint().authority());
-        assertThat(drift.path("kind").asText()).isEqualTo("DATATYPE");
-        assertThat(drift.path("said").asText()).isEqualTo("INT32");
-    }
-
-    @Test
     void statistics_ofACanaryBesideAllVersions_countOnce() throws Exception {
         one.inferences = 5;
         Stage fleet = fleet(
@@ -489,6 +489,31 @@ class CatalogueTest {
                 post(fleet, "/v2/repository/models/m/unload", ""))) {
             assertThat(response.status()).as(response.text()).isEqualTo(503);
         }
+    }
+
+    @Test
+    void metadata_serversDisagree_isReported() throws Exception {
+        one.with("m", "FP32");
+        two.with("m", "INT32");
+        Stage fleet = fleet(
+                Map.of("a", upstream(one, two)),
+                Map.of("m", model(target("a", null))),
+                DefaultValues.of(HealthConfig.class));
+        await().atMost(PATIENCE)
+                .until(() -> FleetStage.catalogue(fleet)
+                                .driftDocument()
+                                .path("models")
+                                .size()
+                        == 1);
+        JsonNode metadata = JSON.readTree(get(fleet, "/v2/models/m").text());
+        assertThat(metadata.path("name").asText()).isEqualTo("m");
+        assertThat(metadata.path("inputs").path(0).path("datatype").asText()).isEqualTo("FP32");
+        JsonNode models = FleetStage.catalogue(fleet).driftDocument().path("models");
+        assertThat(models.path(0).path("name").asText()).isEqualTo("m");
+        JsonNode drift = models.path(0).path("drift").path(0);
+        assertThat(drift.path("server").asText()).isEqualTo(two.endpoint().authority());
+        assertThat(drift.path("kind").asText()).isEqualTo("DATATYPE");
+        assertThat(drift.path("said").asText()).isEqualTo("INT32");
     }
 
     @Test
@@ -600,6 +625,18 @@ class CatalogueTest {
     }
 
     @ParameterizedTest
+    @CsvSource({"ANY, 200", "QUORUM, 400", "ALL, 400"})
+    void modelReady_ofAVersion_countsServersThatAreGone(ReadyPolicy policy, int expected) throws Exception {
+        one.with("m", "FP32");
+        two.close();
+        Stage fleet = fleet(
+                Map.of("a", upstream(one, two)),
+                Map.of("m", TestConfigs.with(model(target("a", null)), Map.of("ready", policy))),
+                DefaultValues.of(HealthConfig.class));
+        assertThat(get(fleet, "/v2/models/m/versions/1/ready").status()).isEqualTo(expected);
+    }
+
+    @ParameterizedTest
     @CsvSource({"ANY, 200", "ALL, 400", "MODELS, 200"})
     void serverReady_oneUpstreamIsGone_policyDecides(ServerReadyPolicy policy, int expected) throws Exception {
         one.with("m", "FP32");
@@ -624,18 +661,6 @@ class CatalogueTest {
     }
 
     @Test
-    @ParameterizedTest
-    @CsvSource({"ANY, 200", "QUORUM, 400", "ALL, 400"})
-    void modelReady_ofAVersion_countsServersThatAreGone(ReadyPolicy policy, int expected) throws Exception {
-        one.with("m", "FP32");
-        two.close();
-        Stage fleet = fleet(
-                Map.of("a", upstream(one, two)),
-                Map.of("m", TestConfigs.with(model(target("a", null)), Map.of("ready", policy))),
-                DefaultValues.of(HealthConfig.class));
-        assertThat(get(fleet, "/v2/models/m/versions/1/ready").status()).isEqualTo(expected);
-    }
-
     void local_isOneServerOfTheFleet() throws Exception {
         stage = FleetStage.local();
         assertThat(get(stage, "/v2/models/digits").status()).isEqualTo(200);

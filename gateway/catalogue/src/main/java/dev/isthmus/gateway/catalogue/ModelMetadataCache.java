@@ -322,14 +322,8 @@ final class ModelMetadataCache {
         }
 
         private static String text(List<Drift> drift) {
-            StringBuilder text = new StringBuilder();
-            for (Drift difference : drift) {
-                text.append(text.isEmpty() ? "" : "; ").append(difference.text());
-                if (text.length() > MetadataLimits.REPORT) {
-                    break;
-                }
-            }
-            return MetadataLimits.cut(text.toString(), MetadataLimits.REPORT);
+            return MetadataLimits.cut(
+                    drift.stream().map(Drift::text).collect(Collectors.joining("; ")), MetadataLimits.REPORT);
         }
 
         /** The differences of each model that has some, each with its server. */

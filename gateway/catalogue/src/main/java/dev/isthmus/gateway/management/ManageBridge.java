@@ -47,7 +47,11 @@ final class ManageBridge extends ForwardingReply {
             return upstream.send(call, new UpstreamRequest.ManageRequest(manage, body), index ? this : delegate());
         }
         try {
-            return converted ? convert(call, body) : index(call, body);
+            // A valid request: each server refuses others in its own way.
+            return converted
+                    ? convert(call, body)
+                    : upstream.send(
+                            call, new UpstreamRequest.ManageRequest(manage, ManagementJson.index(body)), delegate());
         } catch (JsonProcessingException | InvalidProtocolBufferException e) {
             fail(ManagementJson.malformed(e));
         } catch (IOException e) {
@@ -65,11 +69,6 @@ final class ManageBridge extends ForwardingReply {
                 ? ManagementJson.toProtobuf(manage.extension(), manage.model(), manage.resource(), body)
                 : ManagementJson.toJson(manage.extension(), body);
         return upstream.send(call, new UpstreamRequest.ManageRequest(manage.as(!manage.json()), turned), this);
-    }
-
-    /** Sends a valid request for an index between REST client and server: each server refuses others in its own way. */
-    private Subscription index(Call call, ByteBuf body) throws IOException {
-        return upstream.send(call, new UpstreamRequest.ManageRequest(manage, ManagementJson.index(body)), delegate());
     }
 
     @Override

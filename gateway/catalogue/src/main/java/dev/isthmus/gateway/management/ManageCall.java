@@ -166,8 +166,7 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
                 && RepositoryUpstreams.indexed(first)
                 && locations
                         .defaultUpstream()
-                        .map(Upstream::name)
-                        .filter(name -> !name.equals(first.name()))
+                        .filter(other -> !other.name().equals(first.name()))
                         .isEmpty()) {
             return passed(call, manage, first, NO_MODEL, reply);
         }
@@ -359,12 +358,12 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
                 .stream()
                         .flatMap(target -> servers(target.upstream(), target.model()))
                         .distinct()
+                        .toList();
         if (servers.isEmpty()) {
             throw OipException.refused(ErrorCode.UNAVAILABLE, "the model has no servers", Duration.ofSeconds(1))
                     .because(FailureCause.NO_SERVER);
         }
         return servers;
-                        .toList();
     }
 
     private Stream<FanOutTarget> servers(Upstream upstream, ModelRef model) {
@@ -437,8 +436,8 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
                 return bytes;
             }
             int all = models.size();
-            models.removeIf(model -> !visible.test(new ModelRef(
-                    model.path("name").asText(), model.path("version").asText())));
+            models.removeIf(model ->
+                    !shows(model.path("name").asText(), model.path("version").asText()));
             return models.size() < all ? JSON.writeValueAsBytes(answer) : bytes;
         }
 
@@ -447,23 +446,23 @@ public record ManageCall(ModelLocations locations, Catalogue catalogue, WireLimi
         }
 
         private Message index(ByteBuf content) throws IOException {
-            RepositoryIndexResponse all = RepositoryIndexResponse.parseFrom(content.nioBuffer());
-            return all.toBuilder()
-                    .clearModels()
-                    .addAllModels(all.getModelsList().stream()
-                            .filter(model -> visible.test(new ModelRef(model.getName(), model.getVersion())))
-                            .toList())
-                    .build();
+            var all = RepositoryIndexResponse.parseFrom(content.nioBuffer()).toBuilder();
+            var shown = all.getModelsList().stream()
+                    .filter(model -> shows(model.getName(), model.getVersion()))
+                    .toList();
+            return all.clearModels().addAllModels(shown).build();
         }
 
         private Message statistics(ByteBuf content) throws IOException {
-            ModelStatisticsResponse all = ModelStatisticsResponse.parseFrom(content.nioBuffer());
-            return all.toBuilder()
-                    .clearModelStats()
-                    .addAllModelStats(all.getModelStatsList().stream()
-                            .filter(model -> visible.test(new ModelRef(model.getName(), model.getVersion())))
-                            .toList())
-                    .build();
+            var all = ModelStatisticsResponse.parseFrom(content.nioBuffer()).toBuilder();
+            var shown = all.getModelStatsList().stream()
+                    .filter(model -> shows(model.getName(), model.getVersion()))
+                    .toList();
+            return all.clearModelStats().addAllModelStats(shown).build();
+        }
+
+        private boolean shows(String name, String version) {
+            return visible.test(new ModelRef(name, version));
         }
 
         private boolean index() {

@@ -331,7 +331,7 @@ final class Dispatcher {
     /**
      * A call of gRPC's health service: translates a readiness operation to a HealthCheckResponse. Check responds once.
      * Watch responds now and at each change, until the client cancels it, its deadline expires, or the gateway shuts down.
-     * It reads the readiness every second, which sends no requests to servers.
+     * It reads the readiness every second, which sends no requests to servers for models that are configured by name.
      */
     private final class HealthCheck implements RequestSink {
         private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);

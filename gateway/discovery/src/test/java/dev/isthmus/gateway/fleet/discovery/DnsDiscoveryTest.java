@@ -8,7 +8,7 @@ import dev.isthmus.gateway.fleet.Discovery.Registration;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.ServerAddress;
-import dev.isthmus.gateway.upstream.OpenFileLimit;
+import dev.isthmus.gateway.upstream.FileShortage;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.resolver.dns.SingletonDnsServerAddressStreamProvider;
@@ -100,13 +100,13 @@ class DnsDiscoveryTest {
         DnsDiscovery discovery =
                 new DnsDiscovery(loop, new SingletonDnsServerAddressStreamProvider(names.address()), List.of());
         CountDownLatch begun = new CountDownLatch(1);
-        Future<OpenFileLimit> none = loop.submit(() -> {
+        Future<FileShortage> shortage = loop.submit(() -> {
             begun.await();
-            return OpenFileLimit.none();
+            return FileShortage.begin();
         });
         Registration watch = discovery.watch(List.of(host("localhost", 8001)), REFRESH, this::hear);
         watches.add(watch);
-        Future<?> restored = loop.submit(() -> none.getNow().close());
+        Future<?> restored = loop.submit(() -> shortage.getNow().close());
         begun.countDown();
         restored.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
         watch.first().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);

@@ -9,7 +9,7 @@ import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.upstream.OpenFileLimit;
+import dev.isthmus.gateway.upstream.FileShortage;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
@@ -130,7 +130,7 @@ final class RestBench implements AutoCloseable {
     RecordedReply inferWithoutFiles(RestUpstream upstream) {
         var message = new InferMessage.RestMessage(new RestBody(buffer(new byte[] {'{', '}'}), -1));
         return bench.send(reply -> {
-            try (var _ = OpenFileLimit.none()) {
+            try (var _ = FileShortage.begin()) {
                 return upstream.send(bench.call(), new UpstreamRequest.InferenceRequest(MODEL, message), reply);
             }
         });

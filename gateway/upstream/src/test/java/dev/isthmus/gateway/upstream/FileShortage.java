@@ -9,20 +9,20 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
-/** The limit of open files of this process, on Linux: until this is closed nobody can open one. */
-public final class OpenFileLimit implements AutoCloseable {
+/** Until this is closed, nobody in this process can open a file, by its limit; on Linux. */
+public final class FileShortage implements AutoCloseable {
     private static final int RLIMIT_NOFILE = 7;
     private static final MethodHandle GET = function("getrlimit");
     private static final MethodHandle SET = function("setrlimit");
 
     private final long before;
 
-    private OpenFileLimit(long before) {
+    private FileShortage(long before) {
         this.before = before;
     }
 
-    public static OpenFileLimit none() {
-        return new OpenFileLimit(set(0));
+    public static FileShortage begin() {
+        return new FileShortage(set(0));
     }
 
     private static MethodHandle function(String name) {

@@ -66,7 +66,7 @@ final class CallTracer implements Reloadable.Replaced {
     }
 
     private boolean sampled(@Nullable TraceContext client) {
-        return client != null && config.parent() == ParentDecision.RESPECTED
+        return (client != null && config.parent() == ParentDecision.RESPECTED)
                 ? client.sampled()
                 : ThreadLocalRandom.current().nextDouble() < config.sample();
     }

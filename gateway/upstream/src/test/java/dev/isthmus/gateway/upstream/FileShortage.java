@@ -25,6 +25,7 @@ public final class FileShortage implements AutoCloseable {
         return new FileShortage(set(0));
     }
 
+    @SuppressWarnings("restricted") // functions of Linux
     private static MethodHandle function(String name) {
         Linker linker = Linker.nativeLinker();
         return linker.downcallHandle(

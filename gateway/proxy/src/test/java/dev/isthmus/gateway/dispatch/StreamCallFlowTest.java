@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.transcoder.InferMessage;
@@ -43,6 +44,7 @@ class StreamCallFlowTest {
     private final ExhaustibleAllocator allocator = new ExhaustibleAllocator();
     private final StreamClient client = new StreamClient();
     private final RoutedModel model = new RoutedModel();
+    private final FakeUpstream upstream = model.upstream;
     private final RequestSink request = model.open(
             ModelConfig.of("fake"),
             new Operation.InferStream(true),
@@ -108,12 +110,12 @@ class StreamCallFlowTest {
 
     private void respond() {
         RestBody body = new RestBody(Unpooled.copiedBuffer(RESPONSE, StandardCharsets.UTF_8), RestBody.ALL_JSON);
-        model.upstream.only().reply.message(new ReplyMessage.Inference(new InferMessage.RestMessage(body)));
+        upstream.only().reply.message(new ReplyMessage.Inference(new InferMessage.RestMessage(body)));
     }
 
     @BeforeEach
     void serverSpeaksRest() {
-        model.upstream.features = new ServerFeatures(Wire.REST, Dialect.GENERIC, false, false);
+        upstream.features = new ServerFeatures(Wire.REST, Dialect.GENERIC, false, false);
     }
 
     @Test

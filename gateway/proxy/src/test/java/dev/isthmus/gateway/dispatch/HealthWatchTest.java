@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
@@ -83,8 +84,7 @@ class HealthWatchTest {
         States states = new States();
         check(true, states);
         assertThat(states.messages).isZero();
-        assertThat(states.failure).isNotNull();
-        assertThat(states.failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
+        assertThat(requireNonNull(states.failure).code()).isEqualTo(ErrorCode.UNAVAILABLE);
     }
 
     @Test

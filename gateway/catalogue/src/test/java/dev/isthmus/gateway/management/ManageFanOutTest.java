@@ -38,7 +38,7 @@ class ManageFanOutTest {
         one.beforeReturn = received -> {
             throw new IllegalStateException("broken");
         };
-        Operation.Manage load = new Operation.Manage(Extension.REPOSITORY_LOAD, MODEL, "", true, false);
+        Operation.Manage load = new Operation.Manage(Extension.REPOSITORY_LOAD, MODEL, "", true, false, false);
         Call call = new Call(
                 load, Call.NO_DEADLINE, Map.of(), new EmbeddedChannel().eventLoop(), UnpooledByteBufAllocator.DEFAULT);
         ByteBuf request = Unpooled.copiedBuffer(RepositoryModelLoadRequest.newBuilder()

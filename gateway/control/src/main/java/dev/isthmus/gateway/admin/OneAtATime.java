@@ -14,7 +14,7 @@ public final class OneAtATime implements AutoCloseable {
         this.refusal = refusal;
     }
 
-    /** @throws OipException ABORTED until the one that has begun is closed */
+    /** Begins; throws an {@link OipException} ABORTED until the one that has begun is closed. */
     public OneAtATime begin() {
         if (!done.compareAndSet(false, true)) {
             throw new OipException(ErrorCode.ABORTED, refusal);

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /** Refuses what is asked for while it is being done: it takes one of the few threads of the admin listener. Thread-safe. */
 public final class OneAtATime implements AutoCloseable {
     private final String refusal;
-    private final AtomicBoolean done = new AtomicBoolean();
+    private final AtomicBoolean begun = new AtomicBoolean();
 
     /** @param refusal what a second one is told */
     public OneAtATime(String refusal) {
@@ -16,7 +16,7 @@ public final class OneAtATime implements AutoCloseable {
 
     /** Begins; throws an {@link OipException} ABORTED until the one that has begun is closed. */
     public OneAtATime begin() {
-        if (!done.compareAndSet(false, true)) {
+        if (!begun.compareAndSet(false, true)) {
             throw new OipException(ErrorCode.ABORTED, refusal);
         }
         return this;
@@ -24,6 +24,6 @@ public final class OneAtATime implements AutoCloseable {
 
     @Override
     public void close() {
-        done.set(false);
+        begun.set(false);
     }
 }

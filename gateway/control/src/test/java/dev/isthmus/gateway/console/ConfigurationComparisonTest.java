@@ -12,8 +12,10 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class ConfigurationComparisonTest {
-    private static final String TEXT =
-            "upstreams: {u: {protocol: rest, endpoints: ['127.0.0.1:1']}}\n" + "default_upstream: u\n";
+    private static final String TEXT = """
+            upstreams: {u: {protocol: rest, endpoints: ['127.0.0.1:1']}}
+            default_upstream: u
+            """;
 
     /** A text has no models of a cluster: they would all be removed. */
     @Test

@@ -20,8 +20,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The process and its signals. */
 class ProcessTerminationTest {
     private static final String SERVES = " serves REST and gRPC on 127.0.0.1:";
-    private static final String CONFIG = "listeners: [{host: 127.0.0.1, port: 0}]\nhealth: {warm_up: 0s}\n"
-            + "local: {embedded_models: true}\ndefault_upstream: local\n";
+    private static final String CONFIG = """
+            listeners: [{host: 127.0.0.1, port: 0}]
+            health: {warm_up: 0s}
+            local: {embedded_models: true}
+            default_upstream: local
+            """;
     private static final int KILLED_BY_TERM = 143;
 
     @TempDir

@@ -10,17 +10,20 @@ import java.util.HexFormat;
  */
 public final class StatusMessage {
     private static final HexFormat HEX = HexFormat.of().withUpperCase();
+    /** Of a field, in octets: many clients accept 8 KiB of trailers and close the connection at more. */
+    private static final int MAX = 6 << 10;
 
     private StatusMessage() {}
 
-    /** The field's value for a text. */
+    /** The field's value for a text, of which 6 KiB are kept. */
     public static String encoded(String text) {
-        if (plain(text)) {
+        if (text.length() <= MAX && plain(text)) {
             return text;
         }
         StringBuilder encoded = new StringBuilder(text.length() + 16);
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        for (int i = 0; i < bytes.length; i++) {
+        int i = 0;
+        for (; i < bytes.length && encoded.length() < MAX; i++) {
             byte b = bytes[i];
             if (plain(b) && (b != ' ' || (i > 0 && i < bytes.length - 1))) {
                 encoded.append((char) b);
@@ -28,7 +31,7 @@ public final class StatusMessage {
                 encoded.append('%').append(HEX.toHexDigits(b));
             }
         }
-        return encoded.toString();
+        return encoded.append(i < bytes.length ? "..." : "").toString();
     }
 
     private static boolean plain(String text) {

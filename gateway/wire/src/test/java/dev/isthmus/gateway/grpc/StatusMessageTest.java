@@ -21,6 +21,15 @@ class StatusMessageTest {
         assertThat(StatusMessage.decoded(field)).isEqualTo(text);
     }
 
+    /** A client's own header may come back in an error, longer than what that client accepts as trailers. */
+    @ParameterizedTest
+    @ValueSource(strings = {"a", "\u20ac"})
+    void longText_isCut(String letter) {
+        String text = letter.repeat(6144);
+        assertThat(StatusMessage.encoded(text + letter)).hasSizeBetween(6144, 6155).endsWith("...");
+        assertThat(StatusMessage.decoded(StatusMessage.encoded("a".repeat(6144)))).isEqualTo("a".repeat(6144));
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"50%", "%4", "%zz", "%4z!"})
     void field_withBadEscape_isTakenAsItStands(String field) {

@@ -179,7 +179,8 @@ class ReloadEffectsFlowTest {
                             applied -> assertThat(applied.changes())
                                     .containsExactly("limits: max_requests: ${file:most}: another value"));
             assertThat(gateway.config().limits().maxRequests()).isEqualTo(5678);
-            assertThat(gateway.config().document().toString())
+            // The name of the folder is a number.
+            assertThat(gateway.config().document().toString().replace(folder.toString(), ""))
                     .contains("max_requests=${file:most}")
                     .doesNotContain("5678");
         }

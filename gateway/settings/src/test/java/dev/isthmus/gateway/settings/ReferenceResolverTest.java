@@ -211,7 +211,8 @@ class ReferenceResolverTest {
                         "weight=${NUMBER}",
                         "steps=[${SHARE}, 100%]",
                         "${FORWARDED:-hidden-header}")
-                .doesNotContain("port=8123", "601000ms", "601s", "secret.example", "37%", "weight=77", "hidden-header,");
+                .doesNotContain(
+                        "port=8123", "601000ms", "601s", "secret.example", "37%", "weight=77", "hidden-header,");
         assertThat(config.references().masked("8123 in 601s to secret.example:8001, 18123"))
                 .isEqualTo("${PORT} in ${TIME} to ${SERVER}:8001, 18123");
 

@@ -26,8 +26,11 @@ class StatusMessageTest {
     @ValueSource(strings = {"a", "\u20ac"})
     void longText_isCut(String letter) {
         String text = letter.repeat(6144);
-        assertThat(StatusMessage.encoded(text + letter)).hasSizeBetween(6144, 6155).endsWith("...");
-        assertThat(StatusMessage.decoded(StatusMessage.encoded("a".repeat(6144)))).isEqualTo("a".repeat(6144));
+        assertThat(StatusMessage.encoded(text + letter))
+                .hasSizeBetween(6144, 6155)
+                .endsWith("...");
+        assertThat(StatusMessage.decoded(StatusMessage.encoded("a".repeat(6144))))
+                .isEqualTo("a".repeat(6144));
     }
 
     @ParameterizedTest

@@ -322,8 +322,14 @@ final class ModelMetadataCache {
         }
 
         private static String text(List<Drift> drift) {
-            return MetadataLimits.cut(
-                    drift.stream().map(Drift::text).collect(Collectors.joining("; ")), MetadataLimits.REPORT);
+            StringBuilder text = new StringBuilder();
+            for (Drift difference : drift) {
+                text.append(text.isEmpty() ? "" : "; ").append(difference.text());
+                if (text.length() > MetadataLimits.REPORT) {
+                    break;
+                }
+            }
+            return MetadataLimits.cut(text.toString(), MetadataLimits.REPORT);
         }
 
         /** The differences of each model that has some, each with its server. */

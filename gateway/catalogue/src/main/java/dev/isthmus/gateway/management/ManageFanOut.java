@@ -2,13 +2,13 @@ package dev.isthmus.gateway.management;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.catalogue.ServerId;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.buffer.MessageSplice;
@@ -115,7 +115,7 @@ final class ManageFanOut implements Subscription {
                         new ManageBridge(operation, server.member().server(), this);
                 subscription = bridge.send(call, body).cancelIf(finished);
             } catch (RuntimeException | OutOfMemoryError fault) {
-                fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));
+                fail(CallLog.failureOf(fault, call.context()));
             }
         }
 

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -187,10 +188,16 @@ final class HealthChecker implements AutoCloseable {
 
         /** Whether this result changed the state. */
         boolean record(boolean result) {
-            Boolean before = healthy;
-            opposite = before == null || before == result ? 0 : opposite + 1;
-            int needed = result ? checks.healthyAfter() : checks.unhealthyAfter();
-            if (before != null && (before == result || opposite < needed)) {
+            if (healthy == null) {
+                healthy = result;
+                return true;
+            }
+            if (healthy == result) {
+                opposite = 0;
+                return false;
+            }
+            opposite++;
+            if (opposite < (result ? checks.healthyAfter() : checks.unhealthyAfter())) {
                 return false;
             }
             healthy = result;
@@ -310,10 +317,11 @@ final class HealthChecker implements AutoCloseable {
         }
 
         private void send(ModelProbe probe) {
+            Call call = calls.get();
             try {
-                replica.server().send(calls.get(), new UpstreamRequest.ModelReadyRequest(probe.model), probe);
+                replica.server().send(call, new UpstreamRequest.ModelReadyRequest(probe.model), probe);
             } catch (RuntimeException | OutOfMemoryError fault) {
-                probe.fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));
+                probe.fail(CallLog.failureOf(fault, call.context()));
             }
         }
 

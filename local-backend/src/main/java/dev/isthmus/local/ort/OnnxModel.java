@@ -305,20 +305,25 @@ public final class OnnxModel {
     public List<Tensor> run(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
         int running = RunningModels.begun(ref.name());
         try {
-            return translated == null
-                    ? runSession(request, handle, allocator)
-                    : translated
-                            .translation()
-                            .run(
-                                    request,
-                                    inner -> {
-                                        check.require(inner);
-                                        return runSession(inner, handle, allocator);
-                                    },
-                                    allocator);
+            return runNoted(request, handle, allocator);
         } finally {
             RunningModels.ended(running);
         }
+    }
+
+    private List<Tensor> runNoted(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
+        if (translated == null) {
+            return runSession(request, handle, allocator);
+        }
+        return translated
+                .translation()
+                .run(
+                        request,
+                        inner -> {
+                            check.require(inner);
+                            return runSession(inner, handle, allocator);
+                        },
+                        allocator);
     }
 
     private List<Tensor> runSession(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.metrics;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedOutputStream;
 import dev.isthmus.gateway.logfile.BackgroundWriter;
-import dev.isthmus.gateway.logfile.Collector;
+import dev.isthmus.gateway.logfile.OtlpRequests;
 import dev.isthmus.gateway.logfile.Reloadable;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.LimitedExchange;
@@ -72,8 +72,8 @@ final class OtlpExport implements Reloadable.Replaced {
         this.metrics = metrics;
         this.sent = counter(registry, "ok");
         this.failed = counter(registry, "failed");
-        this.encoder =
-                new OtlpEncoder(Collector.resource(config.serviceName(), version, config.resource()), version, nanos());
+        this.encoder = new OtlpEncoder(
+                OtlpRequests.resource(config.serviceName(), version, config.resource()), version, nanos());
     }
 
     private static Counter counter(MeterRegistry registry, String result) {
@@ -113,7 +113,7 @@ final class OtlpExport implements Reloadable.Replaced {
                     .timeout(config.timeout())
                     .header("content-type", "application/x-protobuf")
                     .header("content-encoding", "gzip");
-            Collector.headers(config.headerFiles()).forEach(request::header);
+            OtlpRequests.headers(config.headerFiles()).forEach(request::header);
             HttpRequest post =
                     request.POST(HttpRequest.BodyPublishers.ofByteArray(body())).build();
             int status = LimitedExchange.send(client(), post, BodyHandlers.discarding(), MAX_RESPONSE, config.timeout())

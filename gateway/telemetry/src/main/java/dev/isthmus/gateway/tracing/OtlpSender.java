@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.tracing;
 
-import dev.isthmus.gateway.logfile.Collector;
+import dev.isthmus.gateway.logfile.OtlpRequests;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.settings.TracingConfig;
 import dev.isthmus.gateway.settings.WatchedFiles;
@@ -75,7 +75,7 @@ final class OtlpSender implements SpanExport.SpanSender {
 
     private Map<String, String> headers() {
         try {
-            return Collector.headers(config.headerFiles());
+            return OtlpRequests.headers(config.headerFiles());
         } catch (IOException e) {
             throw new UncheckedIOException(FailureReason.of(e), e);
         }

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.tracing;
 
 import dev.isthmus.gateway.logfile.BackgroundWriter;
-import dev.isthmus.gateway.logfile.Collector;
+import dev.isthmus.gateway.logfile.OtlpRequests;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.TracingConfig;
@@ -78,7 +78,7 @@ final class SpanExport {
 
     static Resource resource(TracingConfig config, String version) {
         AttributesBuilder own = Attributes.builder();
-        Collector.resource(config.serviceName(), version, config.resource()).forEach(own::put);
+        OtlpRequests.resource(config.serviceName(), version, config.resource()).forEach(own::put);
         return Resource.getDefault().merge(Resource.create(own.build()));
     }
 

@@ -11,12 +11,12 @@ import java.util.Map;
 import java.util.UUID;
 
 /** What requests to an OpenTelemetry collector have in common, whether they have spans or metrics. */
-public final class Collector {
+public final class OtlpRequests {
     private static final int MAX_HEADER_BYTES = 8192;
     /** The identity of this process among the gateways of one name. */
     private static final String INSTANCE = UUID.randomUUID().toString();
 
-    private Collector() {}
+    private OtlpRequests() {}
 
     /** The attributes of the process: its name, the version of this build, its identity, and further ones. */
     public static Map<String, String> resource(String serviceName, String version, Map<String, String> further) {

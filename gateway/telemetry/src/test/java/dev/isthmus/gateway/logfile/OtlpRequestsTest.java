@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What spans and metrics have in common on their way to a collector. */
-class CollectorTest {
+class OtlpRequestsTest {
     @TempDir
     Path folder;
 
@@ -23,14 +23,14 @@ class CollectorTest {
 
     @Test
     void headers_areTheLinesOfTheirFiles() throws Exception {
-        assertThat(Collector.headers(Map.of("x-api-key", file("rw-r-----", " secret\n"))))
+        assertThat(OtlpRequests.headers(Map.of("x-api-key", file("rw-r-----", " secret\n"))))
                 .isEqualTo(Map.of("x-api-key", "secret"));
     }
 
     @Test
     void fileThatOthersCanRead_isRefused() throws Exception {
         Path file = file("rw-r--r--", "secret\n");
-        assertThatThrownBy(() -> Collector.headers(Map.of("x-api-key", file)))
+        assertThatThrownBy(() -> OtlpRequests.headers(Map.of("x-api-key", file)))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("has mode 644: others can read it");
     }
@@ -38,19 +38,19 @@ class CollectorTest {
     @Test
     void valueThatIsNoHeader_isNotShown() throws Exception {
         Path file = file("rw-------", "secret\nother\n");
-        assertThatThrownBy(() -> Collector.headers(Map.of("x-api-key", file)))
+        assertThatThrownBy(() -> OtlpRequests.headers(Map.of("x-api-key", file)))
                 .isInstanceOf(IOException.class)
                 .hasMessage(file + " has more than a line of text");
     }
 
     @Test
     void furtherAttributes_areThoseOfTheProcess_too() {
-        assertThat(Collector.resource("a", "1", Map.of("team", "vision")))
+        assertThat(OtlpRequests.resource("a", "1", Map.of("team", "vision")))
                 .containsEntry("service.name", "a")
                 .containsEntry("service.version", "1")
                 .containsEntry("team", "vision")
                 .containsEntry(
                         "service.instance.id",
-                        Collector.resource("b", "1", Map.of()).get("service.instance.id"));
+                        OtlpRequests.resource("b", "1", Map.of()).get("service.instance.id"));
     }
 }

@@ -265,7 +265,9 @@ class HelmChartTest {
                 "serviceAccount.create=false,serviceAccount.name=isthmus,rbac.create=false",
                 "certificate.enabled=true,certificate.issuerRef.name=internal,certificate.issuerRef.kind=ClusterIssuer",
                 "validation.enabled=true,config.upstreams.a.protocol=grpc,config.upstreams.a.endpoints[0]=k8s:ml/a",
-                METRICS + ",metrics.serviceMonitor.enabled=true,metrics.rules.enabled=true,metrics.peers=true",
+                METRICS + ",metrics.serviceMonitor.enabled=true,metrics.serviceMonitor.tlsConfig.serverName=isthmus,"
+                        + "metrics.serviceMonitor.tlsConfig.ca.secret.name=ca,metrics.serviceMonitor.tlsConfig.ca.secret.key=ca.crt,"
+                        + "metrics.rules.enabled=true,metrics.peers=true",
                 "metrics.dashboards.enabled=true,metrics.dashboards.annotations.folder=Models",
                 METRICS + ",autoscaling.enabled=true,autoscaling.requestsUnderWay=40",
                 METRICS + ",autoscaling.enabled=true,autoscaling.cpuPercent=null,autoscaling.requestsUnderWay=40,"

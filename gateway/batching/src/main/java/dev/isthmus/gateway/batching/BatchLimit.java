@@ -32,6 +32,8 @@ final class BatchLimit {
     private int calls;
     private int smaller;
     private int joinedInSmaller;
+    /** The most requests that a call was answered with, since one with as many has failed. */
+    private int proven;
 
     /** @param max the number of requests that may be joined */
     BatchLimit(int max, long now) {
@@ -53,6 +55,7 @@ final class BatchLimit {
      * @param atServer the mean of the requests of the model that were at the server meanwhile
      */
     void answered(int joined, double atServer, long tookNanos, long now) {
+        proven = Math.max(proven, joined);
         if (joined * 2 <= requests()) {
             smaller(joined, now);
             return;
@@ -114,11 +117,16 @@ final class BatchLimit {
     }
 
     /**
-     * A call with this many requests failed, and each of them succeeded alone: fewer are joined from now on.
+     * A call with this many requests failed, and each of them succeeded alone: fewer are joined from now on, unless one with
+     * as many has succeeded since the last such failure.
      *
      * @return whether none are
      */
     boolean failed(int joined) {
+        if (joined <= proven) {
+            proven = 0;
+            return false;
+        }
         int fewer = Math.max(1, joined / 2);
         largest = Math.min(largest, Integer.SIZE - 1 - Integer.numberOfLeadingZeros(fewer));
         if (size > largest) {

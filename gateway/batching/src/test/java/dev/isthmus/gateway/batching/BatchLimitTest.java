@@ -71,4 +71,15 @@ class BatchLimitTest {
         assertThat(limit.failed(3)).isTrue();
         assertThat(limit.requests()).isEqualTo(1);
     }
+
+    @Test
+    void failureOfAMoment_lowersNothing() {
+        BatchLimit limit = new BatchLimit(2, now);
+        for (int i = 0; i < 3; i++) {
+            limit.answered(2, 2, 500 * MICROSECOND, now);
+            assertThat(limit.failed(2)).isFalse();
+        }
+        assertThat(limit.requests()).isEqualTo(2);
+        assertThat(limit.failed(2)).isTrue();
+    }
 }

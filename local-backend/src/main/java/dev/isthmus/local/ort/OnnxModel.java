@@ -9,6 +9,7 @@ import ai.onnxruntime.OrtLoggingLevel;
 import ai.onnxruntime.OrtSession;
 import dev.isthmus.local.call.RunningModels;
 import dev.isthmus.local.repository.Declaration;
+import dev.isthmus.local.repository.HeapMemory;
 import dev.isthmus.local.repository.ModelSettings;
 import dev.isthmus.local.repository.ModelSource;
 import dev.isthmus.local.repository.TensorConfig;
@@ -137,7 +138,10 @@ public final class OnnxModel {
     /** The file itself if nothing in it was changed. */
     @SuppressWarnings("ReferenceEquality")
     private static byte[] bytes(ModelProto model, ModelProto file, byte[] onnx) {
-        return model == file ? onnx : model.toByteArray();
+        return model == file
+                ? onnx
+                : HeapMemory.allocate(
+                        "the model with its guarded nodes", model.getSerializedSize(), model::toByteArray);
     }
 
     private static OrtSession session(OrtRuntime runtime, byte[] onnx, ModelSource source, DevicePlacement placement)

@@ -39,11 +39,8 @@ record ModelFolder(RepositoryRoot root, Path place) {
         if (!Files.isDirectory(place)) {
             return name.endsWith(ONNX) ? name.substring(0, name.length() - ONNX.length()) : null;
         }
-        if (isOutside()) {
-            return name;
-        }
         try {
-            List<Path> children = root.list(place);
+            List<Path> children = root.list(root.inside(place));
             Set<String> files = children.stream()
                     .map(child -> child.getFileName().toString())
                     .collect(Collectors.toUnmodifiableSet());
@@ -56,7 +53,7 @@ record ModelFolder(RepositoryRoot root, Path place) {
                     || !misnamed(children, FILE).isEmpty();
             return model ? name : null;
         } catch (OipException unreadable) {
-            // It is listed as unreadable.
+            // It is listed as unreadable, or as a link out of the repository, which is not followed.
             return name;
         }
     }
@@ -68,19 +65,6 @@ record ModelFolder(RepositoryRoot root, Path place) {
             return Objects.requireNonNullElse(declared, pathName);
         } catch (OipException unreadable) {
             return pathName;
-        }
-    }
-
-    /** Whether the path is a link out of the repository, which is not followed. */
-    private boolean isOutside() {
-        if (!Files.isSymbolicLink(place)) {
-            return false;
-        }
-        try {
-            root.inside(place);
-            return false;
-        } catch (OipException outside) {
-            return true;
         }
     }
 

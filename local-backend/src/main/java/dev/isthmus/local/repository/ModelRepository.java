@@ -8,6 +8,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -18,7 +19,6 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -130,18 +130,14 @@ public final class ModelRepository {
             ModelFolder folder = new ModelFolder(root, place);
             String name = folder.modelName();
             if (name != null) {
-                folders.merge(name, List.of(folder), ModelRepository::both);
+                folders.computeIfAbsent(name, _ -> new ArrayList<>()).add(folder);
                 if (!name.equals(place.getFileName().toString())) {
-                    others.merge(name, List.of(folder), ModelRepository::both);
+                    others.computeIfAbsent(name, _ -> new ArrayList<>()).add(folder);
                 }
             }
         }
         renamed = others;
         return folders;
-    }
-
-    private static List<ModelFolder> both(List<ModelFolder> some, List<ModelFolder> others) {
-        return Stream.concat(some.stream(), others.stream()).toList();
     }
 
     private static FoundModel embedded(String name) {

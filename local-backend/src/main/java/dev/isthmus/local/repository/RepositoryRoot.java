@@ -3,6 +3,7 @@ package dev.isthmus.local.repository;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -77,7 +78,13 @@ record RepositoryRoot(Path path) {
 
     byte[] bytes(Path file) {
         try {
-            return Files.readAllBytes(file(file, MAX_MODEL));
+            Path real = file(file, MAX_MODEL);
+            int size = Math.toIntExact(Files.size(real));
+            byte[] bytes = HeapMemory.allocate("'" + name(file) + "'", size, () -> new byte[size]);
+            try (InputStream in = Files.newInputStream(real)) {
+                in.readNBytes(bytes, 0, size);
+            }
+            return bytes;
         } catch (IOException e) {
             throw unreadable(file, e);
         }

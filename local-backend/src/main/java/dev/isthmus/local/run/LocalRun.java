@@ -80,13 +80,9 @@ final class LocalRun implements Cancellable {
         }
     }
 
-    private synchronized boolean began() {
-        return execution != null;
-    }
-
     /** Ends it because its deadline has passed. */
     void expire() {
-        String where = began() ? "while the model ran" : "while the request was in the local queue";
+        String where = execution() != null ? "while the model ran" : "while the request was in the local queue";
         fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, queue.name() + ": the deadline passed " + where));
     }
 

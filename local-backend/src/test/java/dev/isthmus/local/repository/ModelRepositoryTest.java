@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -62,6 +63,21 @@ class ModelRepositoryTest {
         assertThat(model.sources()).containsOnlyKeys(12L);
         assertThat(onnx(model, 12)).isEqualTo("twelve");
         assertThat(source(model, 12).settings()).isEqualTo(ModelSettings.DEFAULT);
+    }
+
+    @Test
+    void fileForWhichTheHeapHasNoRoom_isNotRead() throws IOException {
+        write("iris/1/model.onnx", "");
+        try (RandomAccessFile file =
+                new RandomAccessFile(root.resolve("iris/1/model.onnx").toFile(), "rw")) {
+            file.setLength(Math.min(Integer.MAX_VALUE - 8, Runtime.getRuntime().maxMemory()));
+        }
+        FoundModel model = find("iris");
+        assertThatThrownBy(() -> onnx(model, 1))
+                .hasMessageStartingWith("'iris/1/model.onnx' has ")
+                .hasMessageContaining(" bytes, for which there is no room on the heap: at most ")
+                .extracting("code")
+                .isEqualTo(ErrorCode.FAILED_PRECONDITION);
     }
 
     @Test

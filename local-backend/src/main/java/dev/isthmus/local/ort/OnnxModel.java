@@ -30,7 +30,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -103,10 +102,9 @@ public final class OnnxModel {
                     guarded,
                     node -> session(runtime, node, source, DevicePlacement.CPU).close());
             byte[] opened = bytes(zipMaps.model(), file, onnx);
-            Set<String> unshaped = OnnxProto.unshaped(file.getGraph());
             Devices.PlacedSession placed = Devices.place(ref, device, place -> session(runtime, opened, source, place));
             try {
-                Signature signature = Signature.of(placed.session(), zipMaps.labels(), unshaped);
+                Signature signature = Signature.of(placed.session(), zipMaps.labels(), file.getGraph());
                 TranslatorSource translator = translator(ref, source, signature);
                 Signature seen =
                         translator == null ? signature : Signature.declared(translator.inputs(), translator.outputs());

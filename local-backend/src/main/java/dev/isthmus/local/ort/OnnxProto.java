@@ -5,7 +5,6 @@ import com.google.protobuf.UnsafeByteOperations;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.proto.onnx.GraphProto;
 import dev.isthmus.proto.onnx.ModelProto;
 import dev.isthmus.proto.onnx.NodeProto;
 import dev.isthmus.proto.onnx.OperatorSetIdProto;
@@ -15,9 +14,6 @@ import dev.isthmus.proto.onnx.ValueInfoProto;
 import java.io.IOException;
 import java.util.Collection;
 import java.util.List;
-import java.util.Set;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** Reads ONNX's file format and makes parts of it. */
 final class OnnxProto {
@@ -53,17 +49,6 @@ final class OnnxProto {
                 .mapToLong(OperatorSetIdProto::getVersion)
                 .max()
                 .orElse(0);
-    }
-
-    /**
-     * The names of a model's inputs and outputs without a shape. ONNX distinguishes them from scalars, whose shape has no
-     * dimensions; ONNX Runtime's API does not.
-     */
-    static Set<String> unshaped(GraphProto graph) {
-        return Stream.concat(graph.getInputList().stream(), graph.getOutputList().stream())
-                .filter(value -> !value.getType().getTensorType().hasShape())
-                .map(ValueInfoProto::getName)
-                .collect(Collectors.toUnmodifiableSet());
     }
 
     /** A node of ONNX's own operators. */

@@ -14,6 +14,8 @@ import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
+import dev.isthmus.proto.onnx.GraphProto;
+import dev.isthmus.proto.onnx.ValueInfoProto;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBufUtil;
 import java.util.ArrayList;
@@ -23,7 +25,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -61,13 +62,13 @@ final class Signature {
      * The signature of a session.
      *
      * @param labels the column labels of outputs that were maps
-     * @param unshaped the inputs and outputs for which the model's file has no shape
+     * @param file the graph as its file has it
      * @throws OipException FAILED_PRECONDITION naming an input or output that is not supported
      */
-    static Signature of(OrtSession session, Map<String, String> labels, Set<String> unshaped) throws OrtException {
-        List<TensorSpec> inputs = specs("input", session.getInputInfo().values(), Map.of(), unshaped);
+    static Signature of(OrtSession session, Map<String, String> labels, GraphProto file) throws OrtException {
+        List<TensorSpec> inputs = specs("input", session.getInputInfo().values(), Map.of(), file.getInputList());
         inputs.forEach(input -> requireName(input.name()));
-        List<TensorSpec> outputs = specs("output", session.getOutputInfo().values(), labels, unshaped);
+        List<TensorSpec> outputs = specs("output", session.getOutputInfo().values(), labels, file.getOutputList());
         return new Signature(inputs, outputs);
     }
 
@@ -97,9 +98,20 @@ final class Signature {
     }
 
     private static List<TensorSpec> specs(
-            String kind, Collection<NodeInfo> nodes, Map<String, String> labels, Set<String> unshaped) {
+            String kind, Collection<NodeInfo> nodes, Map<String, String> labels, List<ValueInfoProto> file) {
+        Map<String, ValueInfoProto> declared = file.stream()
+                .collect(Collectors.toMap(ValueInfoProto::getName, value -> value, (value, same) -> value));
         List<TensorSpec> specs = new ArrayList<>();
         for (NodeInfo node : nodes) {
+            ValueInfoProto value = declared.get(node.getName());
+            if (value == null) {
+                // The Java API reads modified UTF-8.
+                throw new OipException(
+                        ErrorCode.FAILED_PRECONDITION,
+                        kind + " '" + node.getName()
+                                + "': a name in UTF-8 is expected, without characters beyond U+FFFF"
+                                + " and U+0000; the file has another one");
+            }
             DataType type = node.getInfo() instanceof TensorInfo info ? OrtTypes.type(info) : null;
             if (type == null) {
                 throw new OipException(
@@ -108,8 +120,9 @@ final class Signature {
                                 + ", which the local backend does not support");
             }
             TensorInfo tensor = (TensorInfo) node.getInfo();
-            // ONNX Runtime infers shapes of outputs; it says that others are scalars.
-            boolean anyShape = tensor.getShape().length == 0 && unshaped.contains(node.getName());
+            // ONNX Runtime infers shapes of outputs; it says that others are scalars, whose shape has no dimensions.
+            boolean anyShape = tensor.getShape().length == 0
+                    && !value.getType().getTensorType().hasShape();
             specs.add(
                     anyShape
                             ? TensorSpec.ofAnyShape(specs.size(), node.getName(), type)

@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tensors without a shape, and models that ONNX Runtime refuses. */
@@ -132,6 +133,19 @@ class UnshapedTensorsTest {
                 Graphs.load(model).release();
             }
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"a, \ud83d\ude00", "\ud83d\ude00, b", "'a\0', b", "a, 'b\0'"})
+    void nameThatTheJavaApiChanges_isRefused(String input, String output) {
+        ModelProto model = Graphs.model(Graphs.graph(
+                List.of(OnnxProto.node("Neg", output, input)),
+                List.of(OnnxProto.value(input, DataType.FP32, -1)),
+                OnnxProto.value(output, DataType.FP32, -1)));
+        assertThatThrownBy(() -> Graphs.load(model))
+                .hasMessageContaining("': a name in UTF-8 is expected, without characters beyond U+FFFF and U+0000")
+                .extracting("code")
+                .isEqualTo(ErrorCode.FAILED_PRECONDITION);
     }
 
     @Test

@@ -69,13 +69,10 @@ final class WarmUpRun {
     }
 
     private static WarmUpRequest.Input zeros(TensorMetadata input) {
-        long[] extents = input.shape().toArray();
-        for (int i = 0; i < extents.length; i++) {
-            extents[i] = extents[i] < 0 ? 1 : extents[i];
-        }
-        DataType type = DataType.byName(input.dataType())
-                .orElseThrow(() -> new OipException(
-                        ErrorCode.FAILED_PRECONDITION, "input '" + input.name() + "' is " + input.dataType()));
+        List<Long> extents = input.shape().toList().stream()
+                .map(extent -> extent < 0 ? 1 : extent)
+                .toList();
+        DataType type = DataType.byName(input.dataType()).orElseThrow();
         return new WarmUpRequest.Input(input.name(), type, Shape.of(extents), false);
     }
 

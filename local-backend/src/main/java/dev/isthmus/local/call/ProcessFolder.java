@@ -7,6 +7,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -39,9 +40,14 @@ public record ProcessFolder(Path path) {
         return given == null ? null : new ProcessFolder(Path.of(given));
     }
 
-    /** The option of the JVM that tells a process its folder. */
-    public String option() {
-        return "-D" + PROPERTY + "=" + path;
+    /** The options of the JVM that tell a process its folder, and what it writes there. */
+    public List<String> options() {
+        return List.of("-D" + PROPERTY + "=" + path, "-Djava.io.tmpdir=" + temporary(), "-XX:ErrorFile=" + crash());
+    }
+
+    /** Its folder for temporary files: a process that crashes leaves the libraries there that it has unpacked. */
+    private Path temporary() {
+        return path.resolve("tmp");
     }
 
     /** The socket on which the process listens. */
@@ -99,23 +105,27 @@ public record ProcessFolder(Path path) {
         }
     }
 
-    /** Removes what a process that has ended leaves of itself. */
+    /** Removes what a process that has ended leaves of itself, before the next one. */
     public void clear() throws IOException {
-        for (Path left : List.of(socket(), crash(), running())) {
-            Files.deleteIfExists(left);
+        for (Path left : List.of(socket(), crash(), running(), temporary())) {
+            delete(left);
         }
+        Files.createDirectory(temporary());
     }
 
     /** Removes it, with what is in it, unless the other process has. */
     public void delete() throws IOException {
-        if (!Files.exists(path)) {
+        delete(path);
+    }
+
+    private static void delete(Path all) throws IOException {
+        if (!Files.exists(all)) {
             return;
         }
-        try (Stream<Path> files = Files.list(path)) {
-            for (Path file : files.toList()) {
+        try (Stream<Path> files = Files.walk(all)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.deleteIfExists(file);
             }
         }
-        Files.deleteIfExists(path);
     }
 }

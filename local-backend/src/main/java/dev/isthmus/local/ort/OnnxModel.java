@@ -248,15 +248,7 @@ public final class OnnxModel {
 
     /** Adds a reference; returns false if the model is closed. */
     public boolean retain() {
-        while (true) {
-            int now = users.get();
-            if (now == 0) {
-                return false;
-            }
-            if (users.compareAndSet(now, now + 1)) {
-                return true;
-            }
-        }
+        return users.getAndUpdate(now -> now == 0 ? 0 : now + 1) > 0;
     }
 
     /** Removes a reference. The last one closes the session, which takes some time. */

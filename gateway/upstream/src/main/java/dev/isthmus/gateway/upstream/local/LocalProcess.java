@@ -255,8 +255,8 @@ public final class LocalProcess implements AutoCloseable {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(shared(ManagementFactory.getRuntimeMXBean().getInputArguments()));
-        command.addAll(List.of("-XX:ErrorFile=" + folder.crash(), "-XX:-CreateCoredumpOnCrash", folder.option()));
-        command.addAll(List.of(PROGRAM, COMMAND));
+        command.addAll(folder.options());
+        command.addAll(List.of("-XX:-CreateCoredumpOnCrash", PROGRAM, COMMAND));
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         // What they say is among the options already.
         builder.environment().keySet().removeAll(Set.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"));

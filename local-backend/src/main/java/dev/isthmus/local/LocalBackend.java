@@ -29,7 +29,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -346,20 +345,14 @@ public final class LocalBackend implements AutoCloseable {
         if (versions.loading() && versions.served().isEmpty()) {
             return new OipException(ErrorCode.UNAVAILABLE, "model " + ref + " is loading");
         }
-        String reason = reason(ref);
-        return new OipException(
-                ErrorCode.NOT_FOUND,
-                reason == null ? "unknown model " + ref : "model " + ref + " is not loaded: " + reason);
-    }
-
-    private @Nullable String reason(ModelRef ref) {
-        List<ModelStatus> statuses = models.of(ref.name()).status(ref.name());
-        return statuses.stream()
+        String message = versions.status(ref.name()).stream()
                 .filter(status -> ref.version().isEmpty() || ref.version().equals(status.version()))
                 .map(ModelStatus::reason)
-                .filter(text -> !text.isEmpty())
+                .filter(reason -> !reason.isEmpty())
                 .findFirst()
-                .orElse(null);
+                .map(reason -> "model " + ref + " is not loaded: " + reason)
+                .orElse("unknown model " + ref);
+        return new OipException(ErrorCode.NOT_FOUND, message);
     }
 
     /** Ends active loads, waits for active runs and unloads the models. Blocks. */

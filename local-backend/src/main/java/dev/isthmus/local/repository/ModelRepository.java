@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -117,7 +118,13 @@ public final class ModelRepository {
 
     /** Whether a name is that of an entry of the repository, which must not be hidden. */
     private static boolean isFileName(String name) {
-        return !name.isEmpty() && !name.startsWith(".") && name.chars().noneMatch(c -> c == '/' || c == '\\' || c == 0);
+        try {
+            Path file = Path.of(name).getFileName();
+            return file != null && file.toString().equals(name) && name.matches("(?s)[^.\\\\][^\\\\]*");
+        } catch (InvalidPathException e) {
+            // It has a NUL, or a character that the encoding of the locale has not.
+            return false;
+        }
     }
 
     private SortedMap<String, List<ModelFolder>> folders() {

@@ -122,7 +122,7 @@ class ModelRepositoryTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", ".", "..", "../a", "a/1", "/a", ".hidden", "a.onnx", "a\0"})
+    @ValueSource(strings = {"", ".", "..", "../a", "a/1", "/a", ".hidden", "a.onnx", "a\0", "\\a", "a\ud800"})
     void nameThatIsNoEntry_isNotFound(String name) throws IOException {
         write("a/1/model.onnx", "a");
         write(".hidden/1/model.onnx", "hidden");

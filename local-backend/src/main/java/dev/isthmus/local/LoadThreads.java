@@ -160,15 +160,12 @@ final class LoadThreads implements AutoCloseable {
         boolean ended(long nanos) {
             try {
                 outcome.get(Math.max(nanos, 1), TimeUnit.NANOSECONDS);
-                return true;
-            } catch (ExecutionException failed) {
-                return true;
-            } catch (TimeoutException active) {
-                return false;
+            } catch (ExecutionException | TimeoutException e) {
+                // It has failed, or is active.
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                return false;
             }
+            return outcome.isDone();
         }
 
         T await() {
@@ -187,9 +184,11 @@ final class LoadThreads implements AutoCloseable {
         }
 
         private OipException tooLong() {
+            long millis = limit.toMillis();
             return new OipException(
                     ErrorCode.FAILED_PRECONDITION,
-                    step.activity() + " did not end within " + text(limit) + ", the load_timeout");
+                    step.activity() + " did not end within "
+                            + (millis % 1000 == 0 ? millis / 1000 + " s" : millis + " ms") + ", the load_timeout");
         }
 
         /** Gives up; returns false if it has ended in the meantime. */
@@ -226,9 +225,5 @@ final class LoadThreads implements AutoCloseable {
 
     private static OipException closing() {
         return new OipException(ErrorCode.UNAVAILABLE, "the local backend is closing");
-    }
-
-    private static String text(Duration duration) {
-        return duration.toMillis() % 1000 == 0 ? duration.toSeconds() + " s" : duration.toMillis() + " ms";
     }
 }

@@ -89,12 +89,8 @@ record Batch(OnnxModel model, List<InferRequest> requests) {
      * @param outputs borrowed
      */
     List<List<Tensor>> scatter(List<Tensor> outputs) {
-        List<Integer> rows = new ArrayList<>(requests.size());
-        long all = 0;
-        for (InferRequest request : requests) {
-            rows.add(rows(request));
-            all += rows(request);
-        }
+        List<Integer> rows = requests.stream().map(Batch::rows).toList();
+        long all = rows.stream().mapToLong(Integer::longValue).sum();
         for (Tensor output : outputs) {
             if (!TensorRows.has(output, all)) {
                 throw new OipException(

@@ -31,15 +31,8 @@ final class Deadlines implements Runnable {
     private long wake;
     private boolean closed;
 
-    static final class DeadlineTimer {
-        private final long nanos;
-        private final Runnable task;
-
-        private DeadlineTimer(long nanos, Runnable task) {
-            this.nanos = nanos;
-            this.task = task;
-        }
-
+    /** A timer; tasks are equal only if they are the same. */
+    record DeadlineTimer(long nanos, Runnable task) {
         void expire() {
             try {
                 task.run();

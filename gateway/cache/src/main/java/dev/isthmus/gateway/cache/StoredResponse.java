@@ -118,7 +118,7 @@ final class StoredResponse {
                     id,
                     decoded.parameters(),
                     decoded.outputs().stream()
-                            .map(output -> with(output, Unpooled.wrappedBuffer(output.data())))
+                            .map(output -> with(output, output.data().retainedSlice()))
                             .toList()));
         }
         ByteBuf content = Unpooled.wrappedBuffer(encoded);

@@ -23,6 +23,7 @@ import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.FailureCause;
 import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
@@ -210,6 +211,21 @@ class ResponseCacheTest {
         now.addAndGet(Duration.ofSeconds(2).toNanos());
         send(cache, 1);
         assertThat(upstream.requests).hasSize(2);
+    }
+
+    /** The local backend's response has tensors of its own, which each client releases. */
+    @Test
+    void decodedResponse_isThatOfEveryEqualRequest() {
+        ResponseCache cache = open("m", CacheConfig.DEFAULT);
+        send(cache, 1);
+        Tensor output = new Tensor(
+                "y", DataType.INT32, Shape.of(1), Map.of(), Unpooled.buffer(4).writeIntLE(7));
+        InferResponse response = new InferResponse(new ModelRef("served", ""), "", Map.of(), List.of(output));
+        upstream.last().reply.only(new ReplyMessage.Inference(new InferMessage.Response(response)));
+        for (int hits = 0; hits < 3; hits++) {
+            assertThat(send(cache, 1).completed).isTrue();
+        }
+        assertThat(upstream.requests).hasSize(1);
     }
 
     @Test

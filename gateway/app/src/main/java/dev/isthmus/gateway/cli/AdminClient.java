@@ -88,13 +88,9 @@ final class AdminClient implements AutoCloseable {
         HttpResponse<String> response;
         try {
             response = client.send(request.build(), HttpResponse.BodyHandlers.ofString(StandardCharsets.UTF_8));
-        } catch (ConnectException e) {
-            throw new IOException(
-                    "nothing accepts connections at " + admin + "; 'admin' in the configuration sets the address,"
-                            + " --admin names it here",
-                    e);
         } catch (IOException e) {
-            throw new IOException(admin + ": " + FailureReason.of(e), e);
+            String hint = "; 'admin' in the configuration sets the address, --admin names it here";
+            throw new IOException(admin + ": " + FailureReason.of(e) + (e instanceof ConnectException ? hint : ""), e);
         }
         if (response.statusCode() == UNAUTHORIZED) {
             throw new IOException(

@@ -17,12 +17,15 @@ import java.util.Locale;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Says why something failed in words, for operators: messages of the JDK's exceptions often are a bare path or null. */
 public final class FailureReason {
     /** Before the limit, in the message of {@link java.net.http.HttpResponse.BodyHandlers#limiting}. */
     private static final String TOO_LONG = "body exceeds capacity: ";
+    /** Before the text of a cause, as in messages about certificates. */
+    private static final Pattern CLASS = Pattern.compile("\\b([a-z]+\\.)+[A-Z]\\w*: ");
 
     private FailureReason() {}
 
@@ -39,6 +42,8 @@ public final class FailureReason {
             case HttpConnectTimeoutException late -> "no connection in time";
             case HttpTimeoutException _, TimeoutException _ -> "no response in time";
             case NoRouteToHostException unreachable -> "no route to the host";
+            // As the JDK's HttpClient reports a refusal: it connects again, with the channel that the first one closed.
+            case ConnectException refused when cause instanceof ClosedChannelException -> "connection refused";
             case ConnectException refused -> said(refused, cause, "connection refused");
             case ClosedChannelException closed -> "the connection was closed";
             default -> said(failure, cause, words(failure));
@@ -68,7 +73,9 @@ public final class FailureReason {
                     + " bytes is expected, got a longer one";
         }
         // A wrapper without a message of its own repeats its cause as text, with its class.
-        return cause != null && message.equals(cause.toString()) ? of(cause) : message;
+        return cause != null && message.equals(cause.toString())
+                ? of(cause)
+                : CLASS.matcher(message).replaceAll("");
     }
 
     /** "read pending" for a ReadPendingException. */

@@ -6,7 +6,11 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.net.UnknownHostException;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ReadPendingException;
@@ -21,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class FailureReasonTest {
@@ -31,6 +36,10 @@ class FailureReasonTest {
         return Stream.of(
                 Arguments.of(new IOException("too large"), "too large"),
                 Arguments.of(new IOException(), "io"),
+                Arguments.of(
+                        new IOException(
+                                "no path: sun.security.provider.certpath.SunCertPathBuilderException: no issuer"),
+                        "no path: no issuer"),
                 Arguments.of(new IOException(new IOException("inner")), "inner"),
                 Arguments.of(new IOException(null, new ClosedChannelException()), "the connection was closed"),
                 Arguments.of(new ExecutionException(new ConnectException()), "connection refused"),
@@ -59,6 +68,18 @@ class FailureReasonTest {
         Path file = Files.createFile(folder.resolve("file"));
         Throwable failure = catchThrowable(() -> Files.readString(file.resolve("below")));
         assertThat(FailureReason.of(failure)).startsWith(file + "/below").doesNotContain("Exception");
+    }
+
+    /** As the gateway calls collectors, sinks, issuers and other gateways. */
+    @ParameterizedTest
+    @CsvSource({"http://127.0.0.1:1, connection refused", "http://nowhere.invalid:1, the host cannot be resolved"})
+    void requestWithoutAConnection_saysWhy(URI server, String reason) {
+        try (HttpClient client = HttpClient.newHttpClient()) {
+            HttpRequest request = HttpRequest.newBuilder(server).build();
+            assertThat(FailureReason.of(
+                            catchThrowable(() -> client.send(request, HttpResponse.BodyHandlers.discarding()))))
+                    .isEqualTo(reason);
+        }
     }
 
     @Test

@@ -324,12 +324,12 @@ final class AdminPages {
         AdminResponse purge(AdminRequest request) {
             String path = request.tail();
             if (!path.endsWith(PURGE) || path.length() == PURGE.length()) {
-                return AdminResponse.error(404, "expected " + PATH);
+                throw new OipException(ErrorCode.NOT_FOUND, "expected " + PATH);
             }
             String model = path.substring(0, path.length() - PURGE.length());
             long purged = caches.purge(routes.purgedNames(ModelRef.of(model)));
             if (purged == 0 && !caches.has(model)) {
-                return AdminResponse.error(404, "no cache has responses of a model '" + model + "'");
+                throw new OipException(ErrorCode.NOT_FOUND, "no cache has responses of a model '" + model + "'");
             }
             return AdminResponse.json(200, Map.of("model", model, "purged", purged))
                     .changed(AuditedChange.done("cache purge", model, purged + " responses", "0 responses"));
@@ -353,9 +353,9 @@ final class AdminPages {
                 requireServer(address, !forced);
                 drained.change(address, words(request.operator(), query.text("reason", "")));
             } else if (!action.equals("enable")) {
-                return AdminResponse.error(404, "expected /servers/ADDRESS/ followed by drain or enable");
+                throw new OipException(ErrorCode.NOT_FOUND, "expected /servers/ADDRESS/ followed by drain or enable");
             } else if (before.equals(IN_SERVICE)) {
-                return AdminResponse.error(404, "no server at '" + address + "' is drained");
+                throw new OipException(ErrorCode.NOT_FOUND, "no server at '" + address + "' is drained");
             } else {
                 drained.change(address, null);
             }
@@ -415,10 +415,10 @@ final class AdminPages {
                 case "resume" -> ramps.resume(model);
                 case "restart" -> ramps.restart(model);
                 case "rollback" -> ramps.rollBack(model);
-                default -> {
-                    return AdminResponse.error(
-                            404, "expected /ramps/MODEL/ followed by pause, resume, restart or rollback");
-                }
+                default ->
+                    throw new OipException(
+                            ErrorCode.NOT_FOUND,
+                            "expected /ramps/MODEL/ followed by pause, resume, restart or rollback");
             }
             return AdminResponse.json(200, ramps.document())
                     .changed(AuditedChange.done("ramp " + action, model, before, state(model)));

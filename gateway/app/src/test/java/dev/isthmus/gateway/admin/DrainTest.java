@@ -123,6 +123,16 @@ class DrainTest {
     }
 
     @Test
+    void refusedChange_isInTheAuditLog_withItsReason() throws Exception {
+        assertThat(change(one, "enable").statusCode()).isEqualTo(404);
+        assertThat(change(one, "stop").statusCode()).isEqualTo(404);
+        assertThat(admin("/audit").path("entries").findValuesAsText("failure"))
+                .containsExactly(
+                        "expected /servers/ADDRESS/ followed by drain or enable",
+                        "no server at '" + one.endpoint().authority() + "' is drained");
+    }
+
+    @Test
     void drainedServer_getsNoCalls_whateverIsReloaded_andEveryPageSaysWhoAndWhy() throws Exception {
         ready();
         assertThat(change(one, "drain?reason=new%20driver").statusCode()).isEqualTo(200);

@@ -277,6 +277,7 @@ class AdminServerTest {
         expectError(unknown, 404, "unknown path");
         assertThat(json(unknown).path("paths")).extracting(JsonNode::asText).contains("GET /metrics", "POST /reload");
         expectError(get("/reload"), 405, "POST");
+        assertThat(get("/reload").headers().firstValue("allow")).hasValue("POST");
     }
 
     @Test

@@ -440,8 +440,8 @@ public final class AdminServer implements AutoCloseable {
             List<String> methods = routes.methods(path);
             return methods.isEmpty()
                     ? AdminResponse.json(404, Map.of("error", "unknown path", "paths", routes.all()))
-                    : AdminResponse.error(
-                            405, "method " + String.join(" or ", methods) + " is expected, got " + method);
+                    : AdminResponse.error(405, "method " + String.join(" or ", methods) + " is expected, got " + method)
+                            .with("allow", String.join(", ", methods));
         }
 
         private void handOver(ChannelHandlerContext ctx, AdminResponse response, boolean keepAlive) {

@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Options in the forms that several commands have, and their values. */
 final class CommandOptions {
+    static final int MAX_PORT = 65_535;
+
     /** Of all commands that send requests: the token that they send. */
     static final Option TOKEN =
             valued("token-file", "FILE", "File with a token, sent as 'authorization: Bearer TOKEN'.");
@@ -76,6 +78,7 @@ final class CommandOptions {
             if (("http".equals(url.getScheme()) || "https".equals(url.getScheme()))
                     && url.getHost() != null
                     && (complete || url.getPort() > 0)
+                    && url.getPort() <= MAX_PORT
                     && url.getUserInfo() == null
                     && url.getQuery() == null
                     && url.getFragment() == null

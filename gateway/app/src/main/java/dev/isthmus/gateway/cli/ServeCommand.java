@@ -20,8 +20,6 @@ final class ServeCommand extends Command {
     private static final Option UNWATCHED = CommandOptions.flag(
             "no-watch", "Do not reload the configuration when its files change; SIGHUP still does.");
 
-    private static final int MAX_PORT = 65_535;
-
     ServeCommand() {
         super("serve", List.of(), List.of(CONFIG, PORT, HOST, UNWATCHED), "Runs the gateway.");
     }
@@ -35,7 +33,7 @@ final class ServeCommand extends Command {
         return new GatewayProcess(
                 arguments.files(CONFIG),
                 arguments.text(HOST),
-                arguments.number(PORT, 0, MAX_PORT),
+                arguments.number(PORT, 0, CommandOptions.MAX_PORT),
                 !arguments.has(UNWATCHED));
     }
 }

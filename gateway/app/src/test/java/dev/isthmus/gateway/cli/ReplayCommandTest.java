@@ -284,6 +284,7 @@ class ReplayCommandTest {
     @ValueSource(
             strings = {
                 "|--to: HOST:PORT, http://HOST:PORT or https://HOST:PORT is expected, got none",
+                "--to=a:65536|--to: HOST:PORT, http://HOST:PORT or https://HOST:PORT is expected, got 'a:65536'",
                 "--to=ftp://a|--to: HOST:PORT, http://HOST:PORT or https://HOST:PORT is expected, got 'ftp://a'",
                 "--to=http://a/v2|--to: HOST:PORT, http://HOST:PORT or https://HOST:PORT is expected, got 'http://a/v2'",
                 "--to=http://a --rate=-1|--rate: a number of at least 0 and at most 1000000 is expected, got '-1'",

@@ -311,10 +311,7 @@ final class SectionReader {
     }
 
     static String singular(String name) {
-        if (name.endsWith("ses")) {
-            return name.substring(0, name.length() - 2);
-        }
-        return name.endsWith("s") ? name.substring(0, name.length() - 1) : name;
+        return name.replaceFirst("ies$", "y").replaceFirst("(?<=s)es$|s$", "");
     }
 
     /** The section with its missing keys copied from the defaults, recursively; lists and scalars are not merged. */

@@ -89,9 +89,8 @@ public final class Units {
     /** What may be meant by a text that is no size. */
     static String sizeProblem(String text) {
         Matcher decimal = DECIMAL_SIZE.matcher(text);
-        return decimal.matches()
-                ? " - did you mean '" + decimal.group(1) + decimal.group(2).toUpperCase(Locale.ROOT) + "iB'?"
-                : "";
+        String meant = decimal.matches() ? decimal.group(1) + decimal.group(2).toUpperCase(Locale.ROOT) + "iB" : "";
+        return readSize(meant) == null ? "" : " - did you mean '" + meant + "'?";
     }
 
     private static String durationProblem(BigDecimal millis) {

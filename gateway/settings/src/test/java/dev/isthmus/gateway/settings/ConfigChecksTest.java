@@ -491,6 +491,25 @@ class ConfigChecksTest {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"2GiB", "2GB", "4096MB"})
+    void size_thatIsTooLarge_isNotSuggested(String size) {
+        assertThat(problems("{limits: {max_body_size: " + size + "}, " + LOCAL + "}"))
+                .singleElement()
+                .asString()
+                .endsWith("of at most 1GiB is expected, got '" + size + "'");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            listeners: [{trusted_proxies: [a]}]                      | trusted_proxy: an IP address
+            models: {m: {upstream: local, aliases: ['']}}            | alias: text is expected
+            limits: {}, headers: {forward: ['a b']}                  | forward: a header name
+            """)
+    void item_hasTheNameOfOne(String section, String problem) {
+        assertThat(problems("{" + section + ", " + LOCAL + "}")).anyMatch(each -> each.contains(problem));
+    }
+
+    @ParameterizedTest
     @ValueSource(
             strings = {
                 "fallback: local",

@@ -30,7 +30,8 @@ final class ExampleServers implements AutoCloseable {
             "[{\"name\":\"iris\",\"version\":\"v1\",\"state\":\"READY\",\"reason\":\"\"}]",
             "/v2/models/iris/infer",
             "{\"model_name\":\"iris\",\"model_version\":\"v1\",\"id\":\"7\",\"parameters\":{},"
-                    + "\"outputs\":[{\"name\":\"predict\",\"shape\":[1,1],\"datatype\":\"INT64\",\"data\":[0]}]}");
+                    + "\"outputs\":[{\"name\":\"predict\",\"shape\":[1,1],\"datatype\":\"INT64\","
+                    + "\"parameters\":{\"content_type\":\"np\"},\"data\":[0]}]}");
 
     private final Gateway triton;
     private final HttpServer mlserver =

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The inputs and outputs that one server declares for a model, in a form that requests are compared with without
- * allocating, if they are in the same order. Immutable.
+ * allocating. Immutable.
  *
  * <p>A model that declares no inputs takes any, one that declares no outputs has any: MLServer's custom runtimes and
  * KServe declare none. Not compared are datatypes that the protocol does not define, shapes that are declared as {@code
@@ -64,7 +64,7 @@ public final class ModelSignature {
     }
 
     private static boolean decoded(Map<String, Parameter> parameters) {
-        return !parameters.isEmpty() && parameters.containsKey(CONTENT_TYPE);
+        return parameters.containsKey(CONTENT_TYPE);
     }
 
     /** All differences of a request; empty if the server takes it. */
@@ -86,30 +86,17 @@ public final class ModelSignature {
 
     private List<RequestMismatch> inputMismatches(List<? extends TensorHead> given, List<RequestMismatch> before) {
         List<RequestMismatch> found = before;
-        int inOrder = 0;
-        for (int i = 0; i < given.size(); i++) {
-            TensorHead input = given.get(i);
-            DeclaredInput declared = declared(input.name(), i);
+        int known = 0;
+        for (TensorHead input : given) {
+            DeclaredInput declared = byName.get(input.name());
             if (declared == null) {
                 found = with(found, unknown(input.name()));
             } else {
-                inOrder += i < inputs.size() && inputs.get(i).equals(declared) ? 1 : 0;
+                known++;
                 found = compared(declared, input, found);
             }
         }
-        // Whether all are there does not follow from their number: a name may be given twice.
-        return inOrder == inputs.size() ? found : missing(given, found);
-    }
-
-    /** The declared input of a name; most requests have the order of the metadata. */
-    private @Nullable DeclaredInput declared(String name, int index) {
-        if (index < inputs.size()) {
-            DeclaredInput sameIndex = inputs.get(index);
-            if (sameIndex.name.equals(name)) {
-                return sameIndex;
-            }
-        }
-        return byName.get(name);
+        return known == inputs.size() ? found : missing(given, found);
     }
 
     private static List<RequestMismatch> compared(

@@ -12,6 +12,7 @@ import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.TensorHead;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -106,11 +107,23 @@ class ModelSignatureTest {
     }
 
     @Test
-    void inputGivenTwice_doesNotStandForAnother() {
-        ModelMetadata model = metadata(List.of(declared("a", "FP32", -1), declared("b", "FP32", -1)));
-        TensorHead a = input("a", DataType.FP32, 1);
-        assertThat(texts(model, request(List.of(a, a))))
-                .containsExactly("input 'b' of model 'm' is missing: FP32 of shape [-1] is expected");
+    void missingInput_ofADatatypeThatTheProtocolDoesNotKnow_isATensor() {
+        assertThat(texts(metadata(List.of(declared("x", "STRING", 1))), request(List.of())))
+                .containsExactly("input 'x' of model 'm' is missing: a tensor of shape [1] is expected");
+    }
+
+    @Test
+    void manyNames_areNotAllShown() {
+        List<TensorMetadata> inputs = IntStream.range(0, 11)
+                .mapToObj(i -> declared("x" + i, "FP32", 1))
+                .toList();
+        List<TensorHead> sent = Stream.concat(
+                        inputs.stream().map(each -> input(each.name(), DataType.FP32, 1)),
+                        Stream.of(input("y", DataType.FP32, 1)))
+                .toList();
+        assertThat(texts(metadata(inputs), request(sent)))
+                .containsExactly("model 'm' has no input 'y': one of 'x0', 'x1', 'x2', 'x3', 'x4', 'x5', 'x6', 'x7',"
+                        + " 'x8', 'x9', ... (11) is expected");
     }
 
     @Test
@@ -151,6 +164,8 @@ class ModelSignatureTest {
         TensorHead encoded = new Head("x", DataType.BYTES, Shape.of(1), DECODED);
         assertThat(texts(model, request(List.of(encoded, y)))).isEmpty();
         assertThat(texts(model, request(List.of(encoded)))).hasSize(1);
+        assertThat(texts(metadata(List.of(declared("x", "FP32", 2)), "y"), request(List.of(encoded), "z")))
+                .containsExactly("model 'm' has no output 'z': 'y' is expected");
         assertThat(texts(model, new RequestOutline(DECODED, List.of(encoded), List.of())))
                 .isEmpty();
         TensorMetadata decoding = new TensorMetadata("x", "FP32", Shape.of(2), DECODED);

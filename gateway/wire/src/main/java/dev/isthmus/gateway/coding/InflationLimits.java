@@ -26,7 +26,7 @@ public record InflationLimits(long maxBytes, int maxRatio) {
             throw new OipException(
                     ErrorCode.PAYLOAD_TOO_LARGE, "decompressed content: at most " + maxBytes + " bytes are accepted");
         }
-        if (decoded > FREE && decoded / maxRatio >= compressed) {
+        if (decoded > FREE && decoded > maxRatio * compressed) {
             throw new OipException(
                     ErrorCode.PAYLOAD_TOO_LARGE,
                     "decompressed content: at most " + maxRatio + " bytes are accepted for each compressed one, got "

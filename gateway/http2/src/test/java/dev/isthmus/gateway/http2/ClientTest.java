@@ -56,6 +56,17 @@ class ClientTest {
         assertThat(bench.connection.openStreams()).isZero();
     }
 
+    @Test
+    void interimResponses_areFew() {
+        RecordingStreamListener heard = bench.ask(true);
+        for (int i = 0; i < 32; i++) {
+            bench.send(RawFrames.headers(1, false, ":status", "103"));
+        }
+        assertThat(heard.closed).isNull();
+        bench.send(RawFrames.headers(1, false, ":status", "103"));
+        assertThat(heard.events).containsExactly("closed VIOLATION 11");
+    }
+
     /** After 2^30 requests. */
     @Test
     void connectionWithoutFurtherIdentifiers_isToldAsAfterAGoAway_5_1_1() {
@@ -87,6 +98,7 @@ class ClientTest {
     @ParameterizedTest
     @CsvSource({
         ":status=99",
+        ":status=099",
         ":status=1000",
         ":status=abc",
         ":status=100 end",

@@ -63,6 +63,7 @@ class DefencesTest {
         "1, 8, 3, 04838684, 1", // 6.2 more padding than payload
         "1, 8, 3, '', 6", // 6.2 PADDED without a pad length
         "1, 32, 3, 00000000, 6", // 6.2 PRIORITY flag without its fields
+        "1, 40, 3, 0000000000, 6", // 6.2 PADDED and PRIORITY without one of their fields
         "2, 0, 0, 0000000000, 1", // 6.3 PRIORITY on stream 0
         "2, 0, 3, 00000000, 6", // 6.3 PRIORITY of 4 bytes
         "3, 0, 0, 00000000, 1", // 6.4 RST_STREAM on stream 0
@@ -146,6 +147,7 @@ class DefencesTest {
         ":method=GET :scheme=http :path=/ content-length=a",
         ":method=GET :scheme=http :path=/ content-length=-1",
         ":method=GET :scheme=http :path=/ content-length=0 content-length=0",
+        ":method=GET :scheme=http :path=/ content-length=1000000000000000000", // more than fits
         ":method=GET :scheme=http :path=/ content-length=5", // 8.1.1: with END_STREAM
         ":method=CONNECT :scheme=http :path=/ :authority=a", // 8.5
         "a=b",
@@ -255,10 +257,32 @@ class DefencesTest {
     void moreDataThanTheStreamsWindow_isReset_6_9_1() {
         bench.send(RawFrames.request(1, false));
         bench.request(0).consumes = false;
-        for (int i = 0; i < 7; i++) {
-            bench.send(RawFrames.data(1, 16_384, false));
+        for (int i = 0; i < 10; i++) {
+            bench.send(RawFrames.data(1, 10_000, false));
         }
+        serves();
+        bench.send(RawFrames.data(1, 1, false));
         reset(FLOW_CONTROL_ERROR);
+    }
+
+    @Test
+    void moreDataThanTheConnectionsWindow_failsTheConnection_6_9_1() {
+        Http2Options options = new Http2Options(1 << 20, 65_535, 1 << 20, 3, 8192, 100, AbuseLimits.NONE);
+        try (EmbeddedHttp2Connection small =
+                EmbeddedHttp2Connection.server(options).ready()) {
+            small.send(RawFrames.request(1, false), RawFrames.data(1, 65_535, false));
+            assertThat(small.written()).contains("WINDOW 0 65535");
+            small.send(RawFrames.data(1, 65_536, false));
+            assertThat(small.written().getLast()).isEqualTo("GOAWAY 1 " + FLOW_CONTROL_ERROR);
+        }
+    }
+
+    @Test
+    void connectionsWindow_mayBeTheLargest_6_9_1() {
+        bench.send(RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 0, "7fff0000"));
+        serves();
+        bench.send(RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 0, "00000001"));
+        failed(FLOW_CONTROL_ERROR);
     }
 
     @Test
@@ -333,9 +357,11 @@ class DefencesTest {
     @Test
     void emptyContinuationsWithoutEnd_failTheConnection_10_5() {
         bench.send(RawFrames.frame(FrameType.HEADERS, 0, 1, "83"));
-        for (int i = 0; i < 64 && bench.channel.isOpen(); i++) {
+        for (int i = 0; i < 63; i++) {
             bench.send(RawFrames.frame(FrameType.CONTINUATION, 0, 1, ""));
         }
+        assertThat(bench.channel.isOpen()).isTrue();
+        bench.send(RawFrames.frame(FrameType.CONTINUATION, 0, 1, ""));
         failed(CALM);
     }
 
@@ -347,6 +373,19 @@ class DefencesTest {
         bench.send(RawFrames.frame(FrameType.CONTINUATION, 0, 1, Unpooled.wrappedBuffer(new byte[1])));
         failed(CALM);
         assertThat(bench.connectionEvents).contains("abused HEADER_BLOCK");
+    }
+
+    /** Four times the limit of a header block, as for blocks. */
+    @Test
+    void frameFarLargerThanAHeaderBlock_failsTheConnection_10_5() {
+        Http2Options options = new Http2Options(100_000, 200_000, 1 << 20, 3, 8192, 100, AbuseLimits.NONE);
+        try (EmbeddedHttp2Connection large =
+                EmbeddedHttp2Connection.server(options).ready()) {
+            large.send(RawFrames.frame(FrameType.GOAWAY, 0, 0, Unpooled.wrappedBuffer(new byte[32_768])));
+            assertThat(large.channel.isOpen()).isTrue();
+            large.send(RawFrames.frame(FrameType.GOAWAY, 0, 0, Unpooled.wrappedBuffer(new byte[32_769])));
+            assertThat(large.written().getLast()).isEqualTo("GOAWAY 0 " + CALM);
+        }
     }
 
     /** A block of far too many fields closes the connection before it is decoded. */

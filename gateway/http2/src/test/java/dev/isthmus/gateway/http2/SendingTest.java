@@ -167,6 +167,16 @@ class SendingTest {
     }
 
     @Test
+    void frameOfAnotherStream_waitsForItsTurn() {
+        settings(NO_LIMIT);
+        Http2Stream first = open(1);
+        Http2Stream second = open(3);
+        first.data(bytes(2 * 16_384), true);
+        second.data(bytes(16_384), true);
+        assertThat(data()).containsExactly("DATA 1 16384", "DATA 3 16384 end", "DATA 1 16384 end");
+    }
+
+    @Test
     void framesAreAsLargeAsThePeerTakes_upTo128KiB() {
         settings(NO_LIMIT + "00050000c000");
         window(0, 1_000_000);
@@ -225,6 +235,17 @@ class SendingTest {
         settings("000400000100");
         stream.data(Unpooled.EMPTY_BUFFER, true);
         assertThat(data()).containsExactly("DATA 1 0 end");
+    }
+
+    @Test
+    void windowThatIsTakenBackBeforeItsTurn_sendsNothing_6_9_2() {
+        settings("00040000000a");
+        Http2Stream stream = open(1);
+        stream.data(bytes(15), false);
+        assertThat(data()).containsExactly("DATA 1 10");
+        bench.send(Unpooled.wrappedBuffer(
+                RawFrames.windowUpdate(1, 3), RawFrames.frame(FrameType.SETTINGS, 0, 0, "000400000007")));
+        assertThat(data()).isEmpty();
     }
 
     @Test

@@ -55,29 +55,20 @@ final class FrameHandler {
      * The header of a DATA frame.
      *
      * @param length of its payload, including padding
-     * @return whether to deliver the payload; if false, it is skipped
      */
-    boolean dataBegins(int streamId, int length) {
+    void dataBegins(int streamId, int length) {
         receivedOnConnection(length);
         Http2Stream stream = session.streams().get(streamId);
         current = stream;
         if (stream == null) {
             frameOnClosedStream(streamId, FrameType.DATA, length < SMALL_DATA);
-            return false;
-        }
-        if (stream.is(StreamFlag.REMOTE_ENDED)) {
+        } else if (stream.is(StreamFlag.REMOTE_ENDED)) {
             session.streamError(stream, Http2Error.STREAM_CLOSED, "DATA after the end of the stream");
-            return false;
-        }
-        if (!stream.is(StreamFlag.HEAD_SEEN)) {
+        } else if (!stream.is(StreamFlag.HEAD_SEEN)) {
             session.streamError(stream, Http2Error.PROTOCOL_ERROR, "DATA before the response headers");
-            return false;
-        }
-        if (!stream.received(length)) {
+        } else if (!stream.received(length)) {
             session.streamError(stream, Http2Error.FLOW_CONTROL_ERROR, "more DATA than the stream's window allows");
-            return false;
         }
-        return true;
     }
 
     private void receivedOnConnection(int length) {
@@ -100,7 +91,7 @@ final class FrameHandler {
     }
 
     /**
-     * A part of the DATA frame that has begun.
+     * A part of the DATA frame that has begun. It is dropped if the stream is closed.
      *
      * @param part taken
      * @param end whether it ends the stream
@@ -231,7 +222,7 @@ final class FrameHandler {
             session.streamError(stream, Http2Error.PROTOCOL_ERROR, "a content-length above 0 without a body");
             return;
         }
-        stream.expect(end ? -1 : block.contentLength());
+        stream.expect(block.contentLength());
         deliverHeaders(stream, block, end);
     }
 

@@ -40,8 +40,6 @@ final class FrameReader {
     private int padding;
     /** Frames that have begun, without CONTINUATION. */
     private long begun;
-    /** Whether the payload of the DATA frame is skipped. */
-    private boolean dropped;
 
     private enum ReaderState {
         PREFACE,
@@ -241,7 +239,7 @@ final class FrameReader {
 
     private void beginData() {
         head.checkForm();
-        dropped = !handler.dataBegins(head.streamId, head.length);
+        handler.dataBegins(head.streamId, head.length);
         if (head.has(PADDED)) {
             state = ReaderState.PAD_LENGTH;
         } else {
@@ -254,16 +252,12 @@ final class FrameReader {
         if (pad >= head.length) {
             throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "DATA: more padding than payload");
         }
-        if (!dropped) {
-            handler.padding(pad + 1);
-        }
+        handler.padding(pad + 1);
         beginBody(head.length - 1 - pad, pad);
     }
 
     private void beginBody(int length, int pad) {
-        if (dropped) {
-            skipPayload(length + pad);
-        } else if (length == 0) {
+        if (length == 0) {
             handler.data(Unpooled.EMPTY_BUFFER, head.has(END_STREAM));
             skipPayload(pad);
         } else {

@@ -22,7 +22,6 @@ final class FrameWriter {
 
     private final ChannelHandlerContext ctx;
     private final HeaderEncoder encoder = new HeaderEncoder();
-    private int maxFrameSize = Http2Options.DEFAULT_FRAME_SIZE;
 
     /** Bytes before its reader index were already written to the channel as slices. */
     private ByteBuf out = Unpooled.EMPTY_BUFFER;
@@ -33,11 +32,6 @@ final class FrameWriter {
 
     HeaderEncoder encoder() {
         return encoder;
-    }
-
-    /** The peer's SETTINGS_MAX_FRAME_SIZE. */
-    void peerFrameSize(int size) {
-        maxFrameSize = size;
     }
 
     void preface() {
@@ -73,14 +67,14 @@ final class FrameWriter {
         frame(4, FrameType.WINDOW_UPDATE, 0, streamId).writeInt(increment);
     }
 
-    /** A block that exceeds one frame is continued in CONTINUATION frames. */
+    /** A block that exceeds one frame of the size that every peer accepts is continued in CONTINUATION frames. */
     void headers(int streamId, HeaderFieldList fields, boolean end) {
         int length = encoder.encode(fields);
         int type = FrameType.HEADERS;
         int flags = end ? FrameType.END_STREAM : 0;
         int from = 0;
         do {
-            int part = Math.min(length - from, maxFrameSize);
+            int part = Math.min(length - from, Http2Options.DEFAULT_FRAME_SIZE);
             int last = from + part == length ? FrameType.END_HEADERS : 0;
             frame(part, type, flags | last, streamId).writeBytes(encoder.block(), from, part);
             from += part;

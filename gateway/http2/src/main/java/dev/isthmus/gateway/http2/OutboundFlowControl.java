@@ -47,7 +47,6 @@ final class OutboundFlowControl {
     /** The peer's SETTINGS_MAX_FRAME_SIZE. */
     void peerFrameSize(int size) {
         maxFrame = Math.min(size, MAX_FRAME);
-        writer.peerFrameSize(size);
     }
 
     /** The peer's SETTINGS_INITIAL_WINDOW_SIZE, which also changes the windows of open streams (RFC 9113, 6.9.2). */

@@ -154,6 +154,8 @@ class AbuseTest {
     @ParameterizedTest
     @CsvSource({
         "0, 0, 1, ''", // DATA
+        "0, 0, 3, 00", // little DATA of a stream that was reset
+        "1, 5, 3, 83", // HEADERS of a stream that was reset
         "2, 0, 1, 0000000000", // PRIORITY
         "3, 0, 3, 00000000", // RST_STREAM of a closed stream
         "4, 0, 0, ''", // SETTINGS
@@ -171,6 +173,29 @@ class AbuseTest {
             bench.send(RawFrames.frame(type, flags, streamId, payload));
         }
         cut(bench, AbuseRule.CONTROL_FRAMES);
+    }
+
+    @Test
+    void muchDataOfAStreamThatWasReset_isNoFlood() {
+        bench.send(RawFrames.request(1, false));
+        stream(0).reset(8);
+        for (int i = 0; i < 10_100; i++) {
+            bench.send(RawFrames.data(1, 256, false));
+            bench.written();
+        }
+        serves();
+    }
+
+    @Test
+    void resetsAfterACompleteResponse_areNoAttack() {
+        for (int i = 0; i < 6000; i++) {
+            int id = 2 * i + 1;
+            bench.send(RawFrames.request(id, false));
+            stream(i).headers(EchoStreamListener.HEAD, true);
+            bench.send(RawFrames.frame(FrameType.RST_STREAM, 0, id, "00000008"));
+            bench.written();
+        }
+        serves();
     }
 
     @Test

@@ -57,6 +57,14 @@ class ClientTest {
     }
 
     @Test
+    void responseWithTooManyFields_isReset_10_5_1() {
+        RecordingStreamListener heard = bench.ask(true);
+        bench.send(response(1, true, RawFrames.RESPONSE + "0001610162".repeat(101)));
+        assertThat(heard.events).containsExactly("closed VIOLATION 11");
+        assertThat(bench.channel.isOpen()).isTrue();
+    }
+
+    @Test
     void interimResponses_areFew() {
         RecordingStreamListener heard = bench.ask(true);
         for (int i = 0; i < 32; i++) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -160,6 +161,14 @@ class DefencesTest {
 
     private static ByteBuf headers(int streamId, int flags, String fields) {
         return RawFrames.frame(FrameType.HEADERS, flags, streamId, RawFrames.block(fields.split("[ =]", -1)));
+    }
+
+    @Test
+    void contentLengthOfNothing_isWellFormed_8_1_1() {
+        bench.send(headers(
+                1, FrameType.END_HEADERS | FrameType.END_STREAM, ":method=GET :scheme=http :path=/ content-length=0"));
+        assertThat(bench.request(0).events).containsExactly("headers end");
+        assertThat(bench.written()).isEmpty();
     }
 
     @Test
@@ -545,6 +554,38 @@ class DefencesTest {
         respondEarly();
         bench.send(RawFrames.data(1, 5, false), RawFrames.frame(type, flags, 1, payload));
         reset(code);
+    }
+
+    @Test
+    void responseAfterTheRequestsBody_endsTheStream_5_1() {
+        bench.send(RawFrames.request(1, false), RawFrames.data(1, 5, true));
+        Objects.requireNonNull(bench.request(0).stream).headers(EchoStreamListener.HEAD, true);
+        assertThat(bench.connection.openStreams()).isZero();
+        assertThat(bench.written()).hasSize(1);
+    }
+
+    @Test
+    void framesBehindTheOneThatCloses_areNotRead() {
+        bench.send(RawFrames.request(1, false));
+        bench.request(0).onData = bench.connection::close;
+        bench.send(Unpooled.wrappedBuffer(RawFrames.data(1, 5, false), RawFrames.request(3, true)));
+        assertThat(bench.requests()).isEqualTo(1);
+    }
+
+    @Test
+    void listenerThatFailsOnHeaders_costsItsStreamOnly() {
+        RecordingStreamListener listener = new RecordingStreamListener() {
+            @Override
+            public void headers(Http2Headers received, boolean end) {
+                throw new IllegalStateException("on purpose");
+            }
+        };
+        try (EmbeddedHttp2Connection failing = EmbeddedHttp2Connection.server(stream -> listener)) {
+            failing.ready().send(RawFrames.request(1, true));
+            assertThat(listener.events).containsExactly("closed LOST 2");
+            assertThat(failing.written()).containsExactly("RST 1 2");
+            assertThat(failing.channel.isOpen()).isTrue();
+        }
     }
 
     @Test

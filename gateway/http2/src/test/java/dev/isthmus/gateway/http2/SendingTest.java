@@ -250,9 +250,39 @@ class SendingTest {
 
     @Test
     void emptyEnd_needsNoWindow() {
+        Http2Stream stream = open(1);
+        stream.data(bytes(10), false);
         settings("000400000000");
-        open(1).data(Unpooled.EMPTY_BUFFER, true);
+        stream.data(Unpooled.EMPTY_BUFFER, true);
         assertThat(data()).containsExactly("DATA 1 0 end");
+    }
+
+    @Test
+    void nothing_isNotSent() {
+        open(1).data(Unpooled.EMPTY_BUFFER, false);
+        assertThat(data()).isEmpty();
+    }
+
+    @Test
+    void trailersAfterAQueueThatHasGone_areSent() {
+        settings("00040000000a");
+        Http2Stream stream = open(1);
+        stream.data(bytes(15), false);
+        assertThat(data()).containsExactly("DATA 1 10");
+        window(1, 100);
+        assertThat(data()).containsExactly("DATA 1 5");
+        stream.headers(EchoStreamListener.TRAILERS, true);
+        assertThat(bench.written()).containsExactly("HEADERS 1 [grpc-status=0] end");
+    }
+
+    @Test
+    void nothingFollowsTheEnd() {
+        bench.send(RawFrames.request(1, false));
+        Http2Stream stream = requireNonNull(bench.request(0).stream);
+        stream.headers(EchoStreamListener.HEAD, true);
+        stream.headers(EchoStreamListener.TRAILERS, true);
+        stream.data(bytes(10), true);
+        assertThat(bench.written()).hasSize(1);
     }
 
     @Test
@@ -260,14 +290,34 @@ class SendingTest {
         settings("000400000000");
         Http2Stream stream = open(1);
         assertThat(stream.isWritable()).isTrue();
-        stream.data(bytes(OutboundFlowControl.QUEUE_LIMIT), false);
+        stream.data(bytes(OutboundFlowControl.QUEUE_LIMIT + 1), false);
         assertThat(stream.isWritable()).isFalse();
+        assertThat(stream.isWritable()).isFalse();
+        window(1, 1);
         assertThat(bench.request(0).writable).isZero();
         window(1, 1);
         assertThat(bench.request(0).writable).isEqualTo(1);
         assertThat(stream.isWritable()).isTrue();
         window(1, 1);
         assertThat(bench.request(0).writable).isEqualTo(1);
+        stream.data(bytes(10), false);
+        assertThat(stream.isWritable()).isFalse();
+        window(1, 10);
+        assertThat(bench.request(0).writable).isEqualTo(2);
+    }
+
+    @Test
+    void waitingStreamThatIsResetByAnother_isNotToldAnyMore() {
+        Http2Stream first = open(1);
+        Http2Stream second = open(3);
+        bench.request(0).onWritable = () -> second.reset(8);
+        bench.channel.unsafe().outboundBuffer().setUserDefinedWritability(1, false);
+        assertThat(first.isWritable()).isFalse();
+        assertThat(second.isWritable()).isFalse();
+        bench.channel.unsafe().outboundBuffer().setUserDefinedWritability(1, true);
+        bench.channel.runPendingTasks();
+        assertThat(bench.request(0).writable).isOne();
+        assertThat(bench.request(1).writable).isZero();
     }
 
     @Test

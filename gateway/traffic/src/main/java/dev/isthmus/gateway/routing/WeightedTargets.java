@@ -112,7 +112,7 @@ public final class WeightedTargets {
         return version == null || version.isCandidate(arm);
     }
 
-    /** The last interval ends at 1: all shares together are exactly that. */
+    /** All shares together are 1: {@code at} gives what a rounding leaves to the last target that has a share. */
     private double total(double[] now, @Nullable RequestedVersion version) {
         double total = 0;
         for (int i = 0; i < arms.size() && version != null; i++) {
@@ -154,19 +154,15 @@ public final class WeightedTargets {
         throw new IllegalArgumentException("unknown target '" + name + "', expected one of " + names());
     }
 
-    /** The ends of the intervals; all intervals are equal if no target has a weight. The last one ends at exactly 1. */
+    /** The ends of the intervals, of which the last may miss 1 by a rounding; all are equal if no target has a weight. */
     private static double[] ends(double[] newWeights) {
         double total = Arrays.stream(newWeights).sum();
         double[] ends = new double[newWeights.length];
         double sum = 0;
-        int last = 0;
         for (int i = 0; i < ends.length; i++) {
-            double weight = total == 0 ? 1 : newWeights[i];
-            sum += weight;
+            sum += total == 0 ? 1 : newWeights[i];
             ends[i] = sum / (total == 0 ? ends.length : total);
-            last = weight > 0 ? i : last;
         }
-        Arrays.fill(ends, last, ends.length, 1);
         return ends;
     }
 }

@@ -99,6 +99,7 @@ class RateLimitsTest {
         RateLimits.Charge second = ask(limits, "a");
         OipException refused = catchThrowableOfType(OipException.class, () -> second.body(10));
         assertThat(refused.retryAfter()).contains(Duration.ofMillis(9100));
+        assertThat(refused).hasMessageEndingWith("a body of 10 bytes is admitted in 10 s");
     }
 
     @Test

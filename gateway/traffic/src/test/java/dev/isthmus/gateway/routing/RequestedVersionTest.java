@@ -37,6 +37,15 @@ class RequestedVersionTest {
     }
 
     @Test
+    void namedVersion_ofTargetsWithoutShares_isServedByEachOfThem() {
+        Route route = tables.route(new Model()
+                .target("one", "b", null, "4", 0)
+                .target("other", "c", null, "4", 0)
+                .target("stable", "a", null, "3", 100));
+        assertThat(IntStream.range(0, 200).mapToObj(i -> arm(route, "4"))).contains("one", "other");
+    }
+
+    @Test
     void namedVersion_isServedByItsTarget_whateverTheWeights() {
         Route route = tables.route(versions());
         for (int i = 0; i < 100; i++) {

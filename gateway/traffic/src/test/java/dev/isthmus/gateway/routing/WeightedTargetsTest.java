@@ -29,6 +29,18 @@ class WeightedTargetsTest {
     }
 
     @Test
+    void leastAndGreatestHash_areOfArmsWithAShare() {
+        WeightedTargets split = tables.route(
+                        new Model().arm("a", 0).arm("b", 1).arm("c", 1).arm("d", 0))
+                .split();
+        for (int i = 1; i < 100; i++) {
+            split.override("b", i / 100.0);
+            assertThat(split.at(0, null).name()).isEqualTo("b");
+            assertThat(split.at(-1, null).name()).isEqualTo("c");
+        }
+    }
+
+    @Test
     void weights_ofManyArms_areKeptWithinHalfAPoint() {
         Model model = new Model().arm("a", 1).arm("b", 2).arm("c", 0).arm("d", 7);
         Map<String, Integer> counts = picks(tables.route(model));

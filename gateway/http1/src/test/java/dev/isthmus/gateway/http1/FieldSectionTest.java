@@ -43,6 +43,14 @@ class FieldSectionTest {
     }
 
     @Test
+    void value_hasNoWhitespaceAround() {
+        FieldSection fields = fields("X: \\t a\\tb \\t ~Y:\\tc~Z: d~");
+        assertThat(fields.get("x")).isEqualTo("a\tb");
+        assertThat(fields.get("y")).isEqualTo("c");
+        assertThat(fields.get("z")).isEqualTo("d");
+    }
+
+    @Test
     void names_areInLowerCase() {
         FieldSection fields = fields("X-Other: c~!#$%&'*+-.^_`|0Z: d~");
         assertThat(fields.name(0)).isEqualTo("x-other");

@@ -54,6 +54,15 @@ class ResponseParserTest {
         check(payload + NEXT, expected + "299[n]");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"9", "a", "f", "A", "F", "0000000000000010"})
+    void chunkSize_isHexadecimal(String size) {
+        String chunk = "x".repeat(Integer.parseInt(size, 16));
+        check(
+                "HTTP/1.1 200 OK~Transfer-Encoding: chunked~~" + size + "~" + chunk + "~0~~" + NEXT,
+                "200[" + chunk + "]299[n]");
+    }
+
     /** The next response is part of the body. */
     @ParameterizedTest
     @ValueSource(

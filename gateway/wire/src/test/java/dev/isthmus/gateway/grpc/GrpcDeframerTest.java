@@ -229,6 +229,38 @@ class GrpcDeframerTest {
         assertThat(deframer.partial()).isTrue();
     }
 
+    @Test
+    void message_incomplete_isAnnounced_untilItIsTaken() {
+        ByteBuf data = framed(0, random(100, 1));
+        assertThat(deframer.announced()).isZero();
+        deframer.add(data.readRetainedSlice(4));
+        assertThat(deframer.next()).isNull();
+        assertThat(deframer.announced()).isZero();
+        deframer.add(data.readRetainedSlice(100));
+        assertThat(deframer.next()).isNull();
+        assertThat(deframer.announced()).isEqualTo(100);
+        assertThat(deframer.bytes()).isEqualTo(104);
+        deframer.add(data);
+        assertThat(taken(deframer)).containsExactly(random(100, 1));
+        assertThat(deframer.announced()).isZero();
+        assertThat(deframer.bytes()).isZero();
+    }
+
+    @Test
+    void message_open_isTakenInPartsOfAtMostThisSize() {
+        ByteBuf data = framed(0, random(100, 1));
+        deframer.add(data.readRetainedSlice(15));
+        deframer.open(LEAST);
+        for (int from = 0; from < 10; from += 5) {
+            ByteBuf part = Objects.requireNonNull(deframer.part(5));
+            assertThat(part).isEqualTo(Unpooled.wrappedBuffer(random(100, 1), from, 5));
+            part.release();
+        }
+        assertThat(deframer.part(5)).isNull();
+        assertThat(deframer.missing()).isEqualTo(90);
+        data.release();
+    }
+
     /** The messages of data split at this index; opened messages in parts, the others whole. */
     private List<byte[]> takenOpen(ByteBuf data, int first, int second) {
         List<byte[]> found = new ArrayList<>();

@@ -491,6 +491,24 @@ class DefencesTest {
         assertThat(bench.request(0).events).containsExactly("headers");
     }
 
+    /** Of so many resets, not each is remembered. */
+    @Test
+    void framesOfAStreamThatWeResetLongAgo_areDropped_5_1() {
+        for (int i = 0; i < 200; i++) {
+            bench.send(RawFrames.request(2 * i + 1, false));
+            Objects.requireNonNull(bench.request(i).stream).reset(8);
+        }
+        bench.send(RawFrames.data(1, 1000, false), RawFrames.data(199, 1000, true), RawFrames.data(399, 1000, false));
+        serves();
+    }
+
+    @Test
+    void settingsAtTheirLimits_areTaken_6_5_2() {
+        bench.send(RawFrames.settings(2, 1, 2, 0, 4, Integer.MAX_VALUE, 4, 0, 5, 16_384, 5, 16_777_215));
+        assertThat(bench.written()).containsExactly("SETTINGS ack");
+        serves();
+    }
+
     @Test
     void frameAfterThePeersReset_isAnErrorOfTheStream_5_1() {
         bench.send(

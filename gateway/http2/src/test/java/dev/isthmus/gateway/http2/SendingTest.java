@@ -380,8 +380,26 @@ class SendingTest {
             bench.send(RawFrames.data(1, 16_384, false));
         }
         assertThat(bench.written()).isEmpty();
-        requireNonNull(heard.stream).consumed(1 << 19);
+        Http2Stream stream = requireNonNull(heard.stream);
+        stream.consumed((1 << 19) - 1);
+        assertThat(bench.written()).isEmpty();
+        stream.consumed(1);
         assertThat(bench.written()).containsExactly("WINDOW 1 524288");
+    }
+
+    @Test
+    void windowThatIsWidened_isGiven_andNeverShrinks() {
+        bench.send(RawFrames.request(1, false));
+        Http2Stream stream = requireNonNull(bench.request(0).stream);
+        stream.widen(1 << 20);
+        assertThat(bench.written()).isEmpty();
+        stream.widen(3 << 20);
+        assertThat(bench.written()).containsExactly("WINDOW 1 2097152");
+        stream.widen(2 << 20);
+        stream.consumed((3 << 19) - 1);
+        assertThat(bench.written()).isEmpty();
+        stream.consumed(1);
+        assertThat(bench.written()).containsExactly("WINDOW 1 1572864");
     }
 
     /** An allocator whose direct memory is exhausted while a test wants it. */

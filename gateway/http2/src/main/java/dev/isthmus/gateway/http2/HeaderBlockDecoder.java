@@ -6,7 +6,6 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
-import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.List;
@@ -174,9 +173,6 @@ final class HeaderBlockDecoder {
             return e instanceof Http2Exception.HeaderListSizeException
                     ? HeaderBlockValidator.tooLarge(decoder.last)
                     : HeaderBlockValidator.INVALID;
-        } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
-            // Netty throws these for a truncated block.
-            throw new Http2Violation(Http2Error.COMPRESSION_ERROR, "invalid header block");
         } finally {
             in.writerIndex(writerIndex);
         }

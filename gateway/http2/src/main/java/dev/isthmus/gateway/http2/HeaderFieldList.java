@@ -31,11 +31,8 @@ public final class HeaderFieldList {
         return new HeaderFieldList(null, fields.clone());
     }
 
-    /** These fields followed by one more, in a list to be kept for many messages. */
+    /** The fields of a list that is kept for many messages followed by one more, in another such list. */
     public HeaderFieldList and(HeaderField field) {
-        if (base != null) {
-            throw new IllegalStateException("a list made by of() or and() is expected");
-        }
         HeaderField[] all = Arrays.copyOf(own, own.length + 1);
         all[own.length] = field;
         return new HeaderFieldList(null, all);

@@ -7,7 +7,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http2.Http2Error;
-import io.netty.util.ReferenceCountUtil;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -212,18 +211,12 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
 
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object message) {
-        if (frames == null) {
-            ReferenceCountUtil.release(message);
-        } else {
-            frames.read((ByteBuf) message);
-        }
+        frames().read((ByteBuf) message);
     }
 
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) {
-        if (frames != null) {
-            frames.readComplete();
-        }
+        frames().readComplete();
         ctx.fireChannelReadComplete();
     }
 

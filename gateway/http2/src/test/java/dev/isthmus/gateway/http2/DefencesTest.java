@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -147,8 +148,8 @@ class DefencesTest {
         ":method=GET :scheme=http :path=/ te=gzip",
         ":method=GET :scheme=http :path=/ content-length=a",
         ":method=GET :scheme=http :path=/ content-length=-1",
+        ":method=GET :scheme=http :path=/ content-length=1000000000000000000", // 19 digits
         ":method=GET :scheme=http :path=/ content-length=0 content-length=0",
-        ":method=GET :scheme=http :path=/ content-length=1000000000000000000", // more than fits
         ":method=GET :scheme=http :path=/ content-length=5", // 8.1.1: with END_STREAM
         ":method=CONNECT :scheme=http :path=/ :authority=a", // 8.5
         "a=b",
@@ -613,6 +614,40 @@ class DefencesTest {
         })) {
             failing.ready().send(RawFrames.request(1, true));
             assertThat(failing.written()).containsExactly("RST 1 2");
+            assertThat(failing.channel.isOpen()).isTrue();
+        }
+    }
+
+    /** Whatever a listener does with what it is told, others go on. */
+    @ParameterizedTest
+    @ValueSource(strings = {"headers", "closed"})
+    void listenerThatFailsLater_costsItsStreamOnly(String when) {
+        StreamListener broken = new StreamListener() {
+            @Override
+            public void headers(Http2Headers headers, boolean end) {
+                fail("headers");
+            }
+
+            @Override
+            public void data(ByteBuf data, boolean end) {
+                data.release();
+            }
+
+            @Override
+            public void closed(StreamEnd end) {
+                fail("closed");
+            }
+
+            private void fail(String told) {
+                if (told.equals(when)) {
+                    throw new IllegalStateException("on purpose");
+                }
+            }
+        };
+        try (EmbeddedHttp2Connection failing = EmbeddedHttp2Connection.server(stream -> broken)) {
+            failing.ready().send(RawFrames.request(1, false), RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000008"));
+            assertThat(failing.connection.openStreams()).isZero();
+            assertThat(failing.written()).isEqualTo(when.equals("headers") ? List.of("RST 1 2") : List.of());
             assertThat(failing.channel.isOpen()).isTrue();
         }
     }

@@ -165,8 +165,6 @@ class HeaderBlockDecoderTest {
             return false;
         } catch (Http2Exception e) {
             return !Http2Exception.isStreamError(e);
-        } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
-            return true;
         }
     }
 }

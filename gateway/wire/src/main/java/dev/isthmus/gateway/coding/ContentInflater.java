@@ -10,6 +10,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.zip.CRC32;
@@ -186,10 +187,7 @@ public final class ContentInflater {
 
     /** Inflates into {@link #space()} and returns the number of bytes. */
     private int inflate(ByteBuffer in) throws DataFormatException {
-        Inflater using = inflater;
-        if (using == null) {
-            throw new IllegalStateException("content before its header");
-        }
+        Inflater using = Objects.requireNonNull(inflater);
         ByteBuf to = space();
         int space = to.writableBytes();
         using.setInput(in);
@@ -234,8 +232,8 @@ public final class ContentInflater {
         if (octets < TRAILER) {
             return;
         }
-        Inflater used = inflater;
-        if (used == null || number != (crc.getValue() | (used.getBytesWritten() & 0xffffffffL) << 32)) {
+        Inflater used = Objects.requireNonNull(inflater);
+        if (number != (crc.getValue() | (used.getBytesWritten() & 0xffffffffL) << 32)) {
             throw new DataFormatException("checksum or length mismatch");
         }
         used.reset();

@@ -6,7 +6,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
@@ -190,12 +189,8 @@ public final class ConnectionMemory {
         private void end() {
             if (loop.inEventLoop()) {
                 end.run();
-                return;
-            }
-            try {
-                loop.execute(end);
-            } catch (RejectedExecutionException stopped) {
-                LOG.debug("a connection of an event loop that has stopped");
+            } else {
+                EventLoops.handOver(loop, end);
             }
         }
     }

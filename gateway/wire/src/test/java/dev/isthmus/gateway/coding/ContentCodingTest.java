@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.zip.Deflater;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -184,6 +185,20 @@ class ContentCodingTest {
         for (int i = 0; i <= both.length; i++) {
             assertThat(decode(Compressed.GZIP, both, LIMIT, i)).asString().isEqualTo("one, two");
         }
+    }
+
+    @Test
+    void content_withADictionary_isRefused() {
+        Deflater zlib = new Deflater();
+        zlib.setDictionary("known before".getBytes(StandardCharsets.UTF_8));
+        zlib.setInput("known before".getBytes(StandardCharsets.UTF_8));
+        zlib.finish();
+        byte[] compressed = new byte[100];
+        int length = zlib.deflate(compressed);
+        zlib.end();
+
+        expectMalformed(Compressed.ZLIB, Arrays.copyOf(compressed, length));
+        expectMalformed(Compressed.ZLIB, Arrays.copyOf(compressed, length), 1, 3, 6);
     }
 
     @ParameterizedTest

@@ -37,9 +37,6 @@ final class RowTensors {
                         joined(allocator, requests, i)));
             }
             return new InferRequest(first.model(), first.id(), first.parameters(), inputs, first.outputs());
-        } catch (RuntimeException | OutOfMemoryError e) {
-            inputs.forEach(Tensor::release);
-            throw e;
         } finally {
             requests.forEach(JoinableRequest::release);
         }
@@ -48,16 +45,10 @@ final class RowTensors {
     /** The data of one input of all requests (borrowed). */
     private static ByteBuf joined(ByteBufAllocator allocator, List<JoinableRequest> requests, int input) {
         CompositeByteBuf data = allocator.compositeBuffer(Integer.MAX_VALUE);
-        try {
-            for (JoinableRequest each : requests) {
-                SmallParts.append(
-                        data, each.request().inputs().get(input).data().retain());
-            }
-            return SmallParts.complete(data);
-        } catch (RuntimeException | OutOfMemoryError e) {
-            data.release();
-            throw e;
+        for (JoinableRequest each : requests) {
+            SmallParts.append(data, each.request().inputs().get(input).data().retain());
         }
+        return SmallParts.complete(data);
     }
 
     /**

@@ -50,6 +50,24 @@ class StreamServersTest {
     }
 
     @Test
+    void upstreamWithoutServers_takesNoStream() {
+        try (Cluster empty = new Cluster(
+                "triton",
+                TestConfigs.upstream(UpstreamProtocol.GRPC),
+                ServerCapabilities.unknown(),
+                UncheckedReplicas.replicas(at -> one, new SimpleMeterRegistry(), () -> 0),
+                () -> {})) {
+            ClientReply reply = new ClientReply();
+            UpstreamStream stream =
+                    empty.inferStream(ReplicaFixture.call(Call.NO_AFFINITY), ReplicaFixture.MODEL, reply);
+
+            assertThat(stream).isSameAs(UpstreamStream.ENDED);
+            assertThat(reply.failure).hasMessage("upstream 'triton' has no available server");
+            assertThat(one.requests).isEmpty();
+        }
+    }
+
+    @Test
     void modelNotReadyOnOneServer_takesStreamsOnTheOther() {
         Replica first = replicas.all().getFirst();
         first.readiness(first.readiness().with(Map.of(ReplicaFixture.MODEL, false)));

@@ -23,6 +23,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -178,11 +179,7 @@ abstract class GrpcCall implements StreamListener, Subscription {
      * @param data taken
      */
     void write(ByteBuf data, boolean last) {
-        if (stream == null) {
-            data.release();
-            throw new IllegalStateException("the call has no stream yet");
-        }
-        stream.data(data, last);
+        Objects.requireNonNull(stream).data(data, last);
     }
 
     /** The reply is ready again. */
@@ -229,13 +226,8 @@ abstract class GrpcCall implements StreamListener, Subscription {
 
     @Override
     public void headers(Http2Headers headers, boolean end) {
-        if (finished) {
-            return;
-        }
         if (end) {
             trailers(headers);
-        } else if (deframer != null) {
-            fail(pool.texts().notGrpc(null));
         } else {
             open(headers);
         }
@@ -303,12 +295,7 @@ abstract class GrpcCall implements StreamListener, Subscription {
 
     @Override
     public void data(ByteBuf data, boolean end) {
-        GrpcDeframer to = deframer;
-        if (finished || to == null) {
-            data.release();
-            fail(pool.texts().notGrpc(null));
-            return;
-        }
+        GrpcDeframer to = Objects.requireNonNull(deframer);
         unacknowledged += data.readableBytes();
         try {
             to.add(data);

@@ -181,9 +181,6 @@ final class GrpcConnectionPool extends ConnectionPool {
 
     /** The connection is established and its SETTINGS have arrived. */
     void ready(GrpcConnection connection) {
-        if (connecting != connection) {
-            return;
-        }
         connecting = null;
         ready.add(connection);
         serveWaiting();

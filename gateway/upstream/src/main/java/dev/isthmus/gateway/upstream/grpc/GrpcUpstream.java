@@ -10,7 +10,6 @@ import dev.isthmus.gateway.call.OperationKind;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.settings.SecretText;
 import dev.isthmus.gateway.upstream.RemoteServer;
@@ -212,11 +211,6 @@ public final class GrpcUpstream extends RemoteServer<GrpcConnectionPool> {
     private UnaryCall inference(Call call, ModelRef model, String id, Reply reply) {
         return open(call, methods.modelInfer, INFERENCE, settings().maxMessageBytes(), reply)
                 .expecting(ExpectedOrigin.of(capabilities().dialect(), model.name(), id));
-    }
-
-    @Override
-    public long passesFrom() {
-        return GrpcDeframer.LARGE;
     }
 
     @Override

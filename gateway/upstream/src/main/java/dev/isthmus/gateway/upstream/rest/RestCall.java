@@ -114,10 +114,6 @@ final class RestCall implements Subscription {
      * @param last whether it is the last part
      */
     void part(ByteBuf part, boolean last) {
-        if (ended) {
-            part.release();
-            return;
-        }
         try {
             boolean complete = response.append(part, last);
             if (complete && !ended) {
@@ -238,9 +234,6 @@ final class RestCall implements Subscription {
     /** The connection ended before the response did. */
     void connectionLost(@Nullable Throwable cause) {
         connection = null;
-        if (ended) {
-            return;
-        }
         if (retryable && !response.started() && !pool.closed()) {
             retryable = false;
             retried = true;

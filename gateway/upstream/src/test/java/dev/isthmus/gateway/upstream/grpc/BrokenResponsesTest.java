@@ -3,6 +3,7 @@ package dev.isthmus.gateway.upstream.grpc;
 import static dev.isthmus.gateway.settings.TestConfigs.loopback;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.http2.RawHttp2Connection;
 import dev.isthmus.gateway.http2.RawHttp2Server;
@@ -10,13 +11,17 @@ import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.handler.codec.http2.Http2Flags;
 import io.netty.handler.codec.http2.Http2FrameTypes;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -234,6 +239,55 @@ class BrokenResponsesTest {
             assertThat(reply.failure()).hasMessage("too large");
             assertThat(reset.get(20, TimeUnit.SECONDS)).isEqualTo(1);
         }
+    }
+
+    private RecordedReply streamed(String server, byte... message) throws Exception {
+        try (var fake = RawHttp2Server.responding((peer, stream) -> {
+            peer.head(stream);
+            byte[] prefix = {0, 0, 0, 0, (byte) message.length};
+            peer.send(Http2FrameTypes.DATA, 0, stream, prefix);
+            peer.send(Http2FrameTypes.DATA, 0, stream, message);
+            peer.trailers(stream);
+        })) {
+            GrpcUpstream upstream = calls.to(loopback(fake.port()));
+            upstream.capabilities().learn(new ServerMetadata(server, "", List.of()));
+            RecordedReply reply = calls.infer(upstream, calls.bench.call(), 1, true);
+            try {
+                reply.response();
+            } catch (ExecutionException _) {
+                // As its failure says.
+            }
+            return reply;
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"triton", "unknown"})
+    void messageOfAStream_thatIsCutShort_isBad(String server) throws Exception {
+        OipException failure =
+                streamed(server, (byte) (1 << 3 | 2), (byte) 9, (byte) 0).failure();
+
+        assertThat(failure).hasMessage("upstream 'triton' sent a message that violates the protocol");
+        assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "Request for unknown model: 'm' is not found, NOT_FOUND",
+        "[request id: 1] Exceeds maximum queue size, UNAVAILABLE",
+        "[request id: 1] Request timeout expired, UNAVAILABLE",
+        "[request id: 1] expected 2 inputs, INVALID_ARGUMENT",
+        "out of luck, UNKNOWN",
+    })
+    void errorOfTritonsStream_hasTheCodeThatItsTextSays(String text, ErrorCode code) throws Exception {
+        ByteBuf message = StreamEnvelope.error(UnpooledByteBufAllocator.DEFAULT, text, "");
+        byte[] bytes = ByteBufUtil.getBytes(message);
+        message.release();
+
+        ReplyMessage answer = streamed("triton", bytes).response();
+
+        assertThat(((ReplyMessage.StreamError) answer).failure().code()).isEqualTo(code);
+        assertThat(((ReplyMessage.StreamError) answer).failure()).hasMessage(text);
     }
 
     /** There is no memory to inflate one response; other calls on the connection go on. */

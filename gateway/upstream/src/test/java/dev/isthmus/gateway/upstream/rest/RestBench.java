@@ -99,6 +99,11 @@ final class RestBench implements AutoCloseable {
         return bench.send(reply -> upstream.send(call, new UpstreamRequest.InferenceRequest(model, message), reply));
     }
 
+    RecordedReply modelReady(RestUpstream upstream, String model) {
+        UpstreamRequest request = new UpstreamRequest.ModelReadyRequest(ModelRef.of(model));
+        return bench.send(reply -> upstream.send(bench.call(), request, reply));
+    }
+
     /** An inference with a reply between the call and what records it. */
     RecordedReply inferWith(RestUpstream upstream, UnaryOperator<Reply> between) {
         var message = new InferMessage.RestMessage(new RestBody(buffer(new byte[] {'{', '}'}), -1));

@@ -25,6 +25,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -81,6 +82,21 @@ class RestConnectionTest {
             server.awaitConnectionClosed();
             assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
             assertThat(server.connections()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void connection_thatIsReset_failsItsCall() throws Exception {
+        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            RecordedReply reply = rest.infer(rest.upstream(new Endpoint("127.0.0.1", socket.getLocalPort())));
+            try (Socket accepted = socket.accept()) {
+                assertThat(accepted.getInputStream().read()).isEqualTo('P');
+                accepted.setSoLinger(true, 0);
+            }
+            OipException failure = reply.failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
+            assertThat(failure).hasMessage("upstream 'triton' closed the connection");
+            assertThat(failure.getCause()).isInstanceOf(IOException.class);
         }
     }
 

@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -82,6 +83,36 @@ class RestPoolTest {
             server.request();
             server.request();
             assertThat(server.unread()).isZero();
+        }
+    }
+
+    /** The server closes the connection, and the next request takes its place at once: the one before has its turn first. */
+    @Test
+    void requestThatIsSentAgain_waitsBeforeAllOthers() throws Exception {
+        var go = new CountDownLatch(1);
+        try (var server = FakeRestServer.that((request, out) -> {
+            if (request.head().contains("/two/") && request.connection() == 1) {
+                awaitQuietly(go);
+                return false;
+            }
+            write(out, ok("{}"));
+            return true;
+        })) {
+            RestUpstream upstream = pooled(1, 10, server.endpoint());
+            rest.modelReady(upstream, "one").response();
+            List<RecordedReply> others = Stream.of("two", "three", "four")
+                    .map(model -> rest.modelReady(upstream, model))
+                    .toList();
+            rest.bench().settle();
+            go.countDown();
+            for (RecordedReply each : others) {
+                each.response();
+            }
+            List<String> paths = new ArrayList<>();
+            while (server.unread() > 0) {
+                paths.add(server.request().head().split("/", -1)[3]);
+            }
+            assertThat(paths).containsExactly("one", "two", "three", "two", "four");
         }
     }
 

@@ -58,16 +58,15 @@ final class GrpcResponses {
     /**
      * Frames a message (taken) with its prefix; the result is owned by the caller.
      *
-     * @param coding compresses the message, unless it is too large; null for none
+     * @param coding compresses the message, unless it is too large or there is no memory for it; null for none
      */
     static ByteBuf frame(ByteBuf message, @Nullable ContentCoding coding, ByteBufAllocator allocator) {
-        if (coding == null || message.readableBytes() > ContentCoding.MOST_COMPRESSED) {
-            return MessagePrefix.before(message, allocator);
-        }
-        ByteBuf packed = coding.compress(allocator, message);
-        ByteBuf prefix = allocator.buffer(MessagePrefix.BYTES, MessagePrefix.BYTES);
-        prefix.writeByte(1).writeInt(packed.readableBytes());
-        return allocator.compositeBuffer(2).addComponents(true, prefix, packed);
+        ByteBuf packed = coding == null || message.readableBytes() > ContentCoding.MOST_COMPRESSED
+                ? null
+                : coding.compress(allocator, message, MessagePrefix.BYTES);
+        return packed == null
+                ? MessagePrefix.before(message, allocator)
+                : packed.setByte(0, 1).setInt(1, packed.readableBytes() - MessagePrefix.BYTES);
     }
 
     private static ByteBuf wrap(MessageLite message) {

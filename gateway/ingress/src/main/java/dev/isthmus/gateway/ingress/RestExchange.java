@@ -290,15 +290,16 @@ final class RestExchange extends CallExchange {
         }
     }
 
-    /** Compresses a response (taken), unless the client accepts no coding or the size makes it pointless. */
+    /** Compresses a response (taken) if the client accepts that, the size makes it worthwhile, and memory suffices. */
     private RestResponse compressed(RestResponse plain) {
         int size = plain.body().readableBytes();
         if (accepted == null || size <= settings.compressAbove() || size > ContentCoding.MOST_COMPRESSED) {
             return plain;
         }
-        return plain.with(accepted.compress(context.allocator(), plain.body()))
-                .with("content-encoding", accepted.token())
-                .varying("accept-encoding");
+        ByteBuf packed = accepted.compress(context.allocator(), plain.body(), 0);
+        return packed == null
+                ? plain
+                : plain.with(packed).with("content-encoding", accepted.token()).varying("accept-encoding");
     }
 
     /** Ends the response with a failure, in the form that is still possible. */

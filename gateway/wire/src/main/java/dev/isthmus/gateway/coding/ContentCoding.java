@@ -52,21 +52,27 @@ public enum ContentCoding {
         };
     }
 
-    /** The compressed content, owned by the caller; {@code content} is taken. */
-    public ByteBuf compress(ByteBufAllocator allocator, ByteBuf content) {
+    /**
+     * The compressed content, owned by the caller; {@code content} is taken. Null if there is no memory for it: then
+     * {@code content} is still the caller's, to be sent as it is.
+     *
+     * @param free zeros in front of it, in bytes
+     */
+    public @Nullable ByteBuf compress(ByteBufAllocator allocator, ByteBuf content, int free) {
         ByteBuf out = Unpooled.EMPTY_BUFFER;
         try {
-            out = allocator.buffer(content.readableBytes() / 4 + 64);
+            out = allocator.buffer(free + content.readableBytes() / 4 + 64).writeZero(free);
             try (OutputStream encoder = encoder(new ByteBufOutputStream(out))) {
-                content.readBytes(encoder, content.readableBytes());
+                content.getBytes(content.readerIndex(), encoder, content.readableBytes());
             }
-            return out.retain();
+        } catch (OutOfMemoryError exhausted) {
+            out.release();
+            return null;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
-        } finally {
-            content.release();
-            out.release();
         }
+        content.release();
+        return out;
     }
 
     private OutputStream encoder(OutputStream out) throws IOException {

@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -258,7 +259,8 @@ class ContentCodingTest {
         byte[] random = new byte[200_000];
         new Random(3).nextBytes(random);
         for (byte[] content : new byte[][] {{}, TEXT.getBytes(StandardCharsets.UTF_8), random}) {
-            ByteBuf compressed = coding(form).compress(ByteBufAllocator.DEFAULT, Unpooled.copiedBuffer(content));
+            ByteBuf compressed = Objects.requireNonNull(
+                    coding(form).compress(ByteBufAllocator.DEFAULT, Unpooled.copiedBuffer(content), 0));
             assertThat(form.plain(ByteBufUtil.getBytes(compressed))).isEqualTo(content);
             compressed.release();
         }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.upstream.grpc;
 
 import static dev.isthmus.gateway.settings.TestConfigs.loopback;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -293,8 +294,8 @@ class BrokenResponsesTest {
     /** There is no memory to inflate one response; other calls on the connection go on. */
     @Test
     void response_thatThereIsNoMemoryFor_failsItsCallAlone() throws Exception {
-        ByteBuf content =
-                ContentCoding.GZIP.compress(UnpooledByteBufAllocator.DEFAULT, Unpooled.wrappedBuffer(new byte[] {7}));
+        ByteBuf content = requireNonNull(ContentCoding.GZIP.compress(
+                UnpooledByteBufAllocator.DEFAULT, Unpooled.wrappedBuffer(new byte[] {7}), 0));
         byte[] message = ByteBufUtil.getBytes(
                 Unpooled.buffer().writeByte(1).writeInt(content.readableBytes()).writeBytes(content));
         content.release();

@@ -116,12 +116,20 @@ final class GrpcWebTransport implements GrpcTransport {
     }
 
     private void end(boolean headSent, Map<String, String> trailers) {
-        if (headSent) {
-            writer.part(encoded(GrpcWebForm.trailers(trailers, allocator)));
-            writer.endBody();
-        } else {
+        if (!headSent) {
             writer.respond(response(trailers));
+            return;
         }
+        ByteBuf last;
+        try {
+            last = encoded(GrpcWebForm.trailers(trailers, allocator));
+        } catch (OutOfMemoryError exhausted) {
+            // The call has ended: without this its client would wait for the end of the response.
+            writer.abort();
+            return;
+        }
+        writer.part(last);
+        writer.endBody();
     }
 
     private RestResponse response(Map<String, String> fields) {

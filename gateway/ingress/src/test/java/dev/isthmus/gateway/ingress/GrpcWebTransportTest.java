@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.testing.FailingAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -114,6 +115,20 @@ class GrpcWebTransportTest {
         transport.complete(true, Map.of("x-a", "b"));
         assertThat(written.events)
                 .containsExactly("begin application/grpc-web+proto", "part", "x-a: b\r\ngrpc-status: 0\r\n", "end");
+    }
+
+    /** Otherwise the client would wait for the end. */
+    @Test
+    void success_withoutMemoryForItsTrailers_abortsTheResponse() {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        FailingAllocator memory = new FailingAllocator();
+        channel.config().setAllocator(memory);
+        GrpcWebTransport exhausted = new GrpcWebTransport(written, channel);
+        exhausted.head(null, null, Map.of());
+        exhausted.send(Unpooled.buffer().writeZero(5));
+        memory.failAfter(0);
+        exhausted.complete(true, Map.of());
+        assertThat(written.events).containsExactly("begin application/grpc-web+proto", "part", "abort");
     }
 
     @Test

@@ -30,6 +30,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -258,11 +259,7 @@ final class Http2Ingress implements ConnectionTimer.ProtocolHandler, ConnectionL
 
         @Override
         public void data(ByteBuf data, boolean end) {
-            HttpExchange current = exchange;
-            if (current == null) {
-                data.release();
-                return;
-            }
+            HttpExchange current = Objects.requireNonNull(exchange);
             int bytes = data.readableBytes();
             if (!grpc) {
                 // It may be parsed.

@@ -331,19 +331,17 @@ public final class Exchange implements Reply {
             client.message(message);
             return;
         }
-        ReplyMessage shown;
         try {
-            shown = layers.message(this, message);
-        } catch (OipException fault) {
-            abort(fault);
-            return;
-        }
-        if (shown != null) {
-            if (!context.responding()) {
-                context.responseBegan(layers.now());
+            ReplyMessage shown = layers.message(this, message);
+            if (shown != null) {
+                if (!context.responding()) {
+                    context.responseBegan(layers.now());
+                }
+                context.responseSent(shown.size());
+                client.message(shown);
             }
-            context.responseSent(shown.size());
-            client.message(shown);
+        } catch (RuntimeException | OutOfMemoryError fault) {
+            abort(CallLog.failureOf(fault, context));
         }
     }
 

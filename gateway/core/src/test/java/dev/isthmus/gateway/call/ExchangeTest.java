@@ -38,6 +38,8 @@ class ExchangeTest {
     private final CompletableFuture<Boolean> undecided = new CompletableFuture<>();
     private @Nullable Exchange opened;
     private boolean reads = true;
+    /** What the client does with a message. */
+    private Runnable onMessage = () -> {};
     /** What happens when the next part was passed on. */
     private Runnable afterPart = () -> {};
 
@@ -162,6 +164,7 @@ class ExchangeTest {
         public void message(ReplyMessage message) {
             events.add("client message");
             message.release();
+            onMessage.run();
         }
 
         @Override
@@ -548,6 +551,24 @@ class ExchangeTest {
                         "client INTERNAL internal error broken",
                         "broken ended",
                         "cancel");
+    }
+
+    /** Nobody else would end a call whose response does not come from an inference. */
+    @Test
+    void messageThatTheClientFindsNoMemoryFor_failsTheCall() {
+        open(new Recorder("a"));
+        onMessage = () -> {
+            throw new OutOfMemoryError("direct");
+        };
+        x().only(new ReplyMessage.Document(text("d")));
+        assertThat(events)
+                .containsSubsequence(
+                        "client message",
+                        "a finished",
+                        "client OVERLOADED out of memory for the request a",
+                        "a ended",
+                        "cancel")
+                .doesNotContain("client complete");
     }
 
     @Test

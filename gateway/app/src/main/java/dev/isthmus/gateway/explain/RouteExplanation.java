@@ -221,11 +221,7 @@ public final class RouteExplanation {
     }
 
     private ModelConfig model(String key) {
-        ModelConfig model = config.models().get(key);
-        if (model == null) {
-            throw new IllegalStateException("no model '" + key + "'");
-        }
-        return model;
+        return Objects.requireNonNull(config.models().get(key));
     }
 
     /** @param version the resolved version; empty if the server chooses */

@@ -342,11 +342,7 @@ public final class Upstreams implements AutoCloseable {
     }
 
     public Upstream required(String name) {
-        Lease lease = leases.get(name);
-        if (lease == null) {
-            throw new IllegalArgumentException("no upstream is named '" + name + "'");
-        }
-        return lease.upstream();
+        return Objects.requireNonNull(leases.get(name)).upstream();
     }
 
     @Override

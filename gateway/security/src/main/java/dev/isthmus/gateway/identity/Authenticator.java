@@ -31,6 +31,7 @@ import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -117,16 +118,12 @@ public final class Authenticator implements AutoCloseable {
     }
 
     private SigningKeySource signingKeys(JwtConfig jwt) throws ConfigException {
-        Path file = jwt.jwksFile();
         String url = jwt.jwksUrl();
         if (url != null) {
             return new FetchedKeys(
                     url, jwt.jwksCa(), jwt.refresh(), worker, applied -> metrics.reloaded("jwks", applied));
         }
-        if (file == null) {
-            throw new IllegalArgumentException("neither a file nor a URL of keys");
-        }
-        return watched(file, Authenticator::readKeys, "jwks")::current;
+        return watched(Objects.requireNonNull(jwt.jwksFile()), Authenticator::readKeys, "jwks")::current;
     }
 
     private <T> ReloadedFile<T> watched(Path file, ReloadedFile.FileReader<T> reader, String source)

@@ -13,16 +13,6 @@ public record RampPlan(String model, ModelConfig.TargetConfig target, ModelConfi
     private static final String STEPS = " steps=";
     private static final String WEIGHT = " weight=";
 
-    public RampPlan {
-        if (!config.target().equals(target.label())) {
-            throw new IllegalArgumentException("the ramp of model '" + model + "' is for target '" + config.target()
-                    + "', got '" + target.label() + "'");
-        }
-        if (config.steps().isEmpty()) {
-            throw new IllegalArgumentException("the ramp of model '" + model + "' needs one step or more");
-        }
-    }
-
     /**
      * A text form of what progress belongs to, the ramped target and the steps, that stays the same from release to
      * release.

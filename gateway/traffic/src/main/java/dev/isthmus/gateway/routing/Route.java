@@ -401,13 +401,9 @@ public final class Route {
             if (key == null) {
                 return null;
             }
-            if (key.header() != null) {
-                return new StickyKey(true, key.header().toLowerCase(Locale.ROOT));
-            }
-            if (key.parameter() != null) {
-                return new StickyKey(false, key.parameter());
-            }
-            throw new IllegalArgumentException("a sticky key must name a header or a parameter");
+            return key.header() == null
+                    ? new StickyKey(false, Objects.requireNonNull(key.parameter()))
+                    : new StickyKey(true, key.header().toLowerCase(Locale.ROOT));
         }
 
         /** The key's value in a request; null if it is absent or empty. */

@@ -21,6 +21,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Error;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -409,10 +410,7 @@ final class FrameReader {
         }
 
         private ByteBuf held() {
-            if (bytes == null) {
-                throw new IllegalStateException("no open header block");
-            }
-            return bytes;
+            return Objects.requireNonNull(bytes);
         }
     }
 }

@@ -23,6 +23,7 @@ import io.netty.buffer.ByteBuf;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Maps a gRPC request's method and message to its operation. */
@@ -81,11 +82,8 @@ final class GrpcRoutes {
          * @throws OipException INVALID_ARGUMENT for a malformed message
          */
         Operation operation(ByteBuf message) {
-            if (reader == null) {
-                throw new IllegalStateException("a streaming method has no single operation");
-            }
             try {
-                return reader.read(message);
+                return Objects.requireNonNull(reader).read(message);
             } catch (InvalidProtocolBufferException e) {
                 throw new OipException(ErrorCode.INVALID_ARGUMENT, "malformed protobuf message", e);
             }

@@ -20,6 +20,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -145,11 +146,7 @@ final class JsonText {
 
     /** The parsed request, after the end; the data of its tensors may have been skipped. */
     RestRequest request() {
-        RestRequest complete = parsed;
-        if (complete == null) {
-            throw new IllegalStateException("the body has not ended");
-        }
-        return complete;
+        return Objects.requireNonNull(parsed);
     }
 
     /** The request parsed in full, after the end. */

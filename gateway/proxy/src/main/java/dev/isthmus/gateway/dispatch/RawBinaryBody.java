@@ -25,6 +25,7 @@ import dev.isthmus.transcoder.rest.OutputForms;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -128,10 +129,7 @@ final class RawBinaryBody extends RequestBody {
     }
 
     private ModelMetadata.TensorMetadata input() {
-        ModelMetadata model = metadata;
-        if (model == null) {
-            throw new IllegalStateException("the model's metadata is not known");
-        }
+        ModelMetadata model = Objects.requireNonNull(metadata);
         if (model.inputs().size() != 1) {
             throw OipException.invalid("raw binary request: a model with one input is expected, '" + model.name()
                     + "' has " + model.inputs().size());

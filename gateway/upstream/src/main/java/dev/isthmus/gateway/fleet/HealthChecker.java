@@ -307,13 +307,8 @@ final class HealthChecker implements AutoCloseable {
             if (closed || !suspected.add(name)) {
                 return;
             }
-            try {
-                resources.loop().schedule(() -> suspected.remove(name), SUSPECTED_MILLIS, TimeUnit.MILLISECONDS);
-                recheck(name);
-            } catch (RejectedExecutionException e) {
-                // The gateway is shutting down.
-                closed = true;
-            }
+            resources.loop().schedule(() -> suspected.remove(name), SUSPECTED_MILLIS, TimeUnit.MILLISECONDS);
+            recheck(name);
         }
 
         private void send(ModelProbe probe) {

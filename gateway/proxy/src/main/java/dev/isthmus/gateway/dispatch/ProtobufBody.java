@@ -225,11 +225,15 @@ final class ProtobufBody extends RequestBody {
         /** Replaces the model name in the head; returns by how many bytes it grows. */
         private int rename(ModelRef model) {
             ByteBuf received = gathered.take();
-            ByteBuf head = ProtobufSplice.request(allocator, received.readRetainedSlice(raw.headLength()), model);
-            int longer = head.readableBytes() - raw.headLength();
-            gather(head);
-            gather(received);
-            return longer;
+            try {
+                ByteBuf head = ProtobufSplice.request(allocator, received.readRetainedSlice(raw.headLength()), model);
+                int longer = head.readableBytes() - raw.headLength();
+                gather(head);
+                gather(received.retain());
+                return longer;
+            } finally {
+                received.release();
+            }
         }
 
         @Override

@@ -23,6 +23,7 @@ import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.management.FleetService;
 import dev.isthmus.gateway.management.ManageCall;
 import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.openapi.ApiDescriptions;
 import dev.isthmus.gateway.pool.Upstreams;
 import dev.isthmus.gateway.routing.RoutingTable;
@@ -41,7 +42,6 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -307,12 +307,8 @@ final class Generation {
 
     private void leave() {
         if (holders.decrementAndGet() == 0) {
-            try {
-                resources.closer().execute(this::close);
-            } catch (RejectedExecutionException ended) {
-                // The gateway is shutting down and closes everything.
-                LOG.debug("generation {} ends with the gateway", number);
-            }
+            // A gateway that is shutting down closes everything.
+            EventLoops.handOver(resources.closer(), this::close);
         }
     }
 

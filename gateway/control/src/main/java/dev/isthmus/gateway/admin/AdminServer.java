@@ -13,6 +13,7 @@ import dev.isthmus.gateway.http1.Http1Request;
 import dev.isthmus.gateway.http1.RequestParser;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.net.AcceptFailures;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.FailureReason;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
@@ -447,22 +448,18 @@ public final class AdminServer implements AutoCloseable {
         private void handOver(ChannelHandlerContext ctx, AdminResponse response, boolean keepAlive) {
             Path file = response.file();
             boolean reusable = file != null && new FileTransfer(ctx, response, file).send(keepAlive);
-            try {
-                ctx.executor().execute(() -> {
-                    busy = false;
-                    if (!ctx.channel().isActive()) {
-                        return;
-                    }
-                    waiting.add(ctx.channel());
-                    if (file == null) {
-                        write(ctx, response, keepAlive, true);
-                    } else if (!reusable) {
-                        ctx.close();
-                    }
-                });
-            } catch (RejectedExecutionException ended) {
-                LOG.debug("the gateway ended before an admin response was sent");
-            }
+            EventLoops.handOver(ctx.executor(), () -> {
+                busy = false;
+                if (!ctx.channel().isActive()) {
+                    return;
+                }
+                waiting.add(ctx.channel());
+                if (file == null) {
+                    write(ctx, response, keepAlive, true);
+                } else if (!reusable) {
+                    ctx.close();
+                }
+            });
         }
 
         /** @param hasBody not if it responds to HEAD */

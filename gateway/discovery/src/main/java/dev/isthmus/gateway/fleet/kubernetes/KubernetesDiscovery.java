@@ -9,6 +9,7 @@ import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery.EndpointSlice.Sl
 import dev.isthmus.gateway.fleet.kubernetes.KubernetesDiscovery.ServiceEndpoints.FoundServers;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.ResourceListener;
 import dev.isthmus.gateway.fleet.kubernetes.ResourceWatch.WatchedResources;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.KubernetesConfig;
@@ -26,7 +27,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
@@ -196,11 +196,7 @@ public final class KubernetesDiscovery {
         }
 
         private void onLoop(Runnable task) {
-            try {
-                loop.execute(task);
-            } catch (RejectedExecutionException e) {
-                LOG.debug("the event loop has terminated", e);
-            }
+            EventLoops.handOver(loop, task);
         }
     }
 

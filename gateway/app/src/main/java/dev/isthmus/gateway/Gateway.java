@@ -371,8 +371,6 @@ public final class Gateway implements AutoCloseable {
 
     private synchronized void stopAccepting() {
         listeners.close();
-        // Connections accepted last are set up in tasks.
-        EventLoops.drain(loops);
     }
 
     /**

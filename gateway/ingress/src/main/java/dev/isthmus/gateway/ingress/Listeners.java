@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.ingress.IngressSettings.BrowserAccess;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.CorsConfig;
@@ -19,6 +20,7 @@ import java.net.UnixDomainSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,11 +42,6 @@ public final class Listeners implements AutoCloseable {
             Listener listener,
             IngressServer server,
             @Nullable ServerTls tls) {
-        void close() {
-            server.close();
-            closeTls();
-        }
-
         void closeTls() {
             if (tls != null) {
                 tls.close();
@@ -146,7 +143,7 @@ public final class Listeners implements AutoCloseable {
 
         /** Discards the change. */
         public void undo() {
-            added.forEach(BoundListener::close);
+            end(added, List.of());
             for (BoundListener each : changed) {
                 if (bound.stream().noneMatch(before -> before.tls() == each.tls())) {
                     each.closeTls();
@@ -162,8 +159,7 @@ public final class Listeners implements AutoCloseable {
             bound = List.copyOf(next);
             added.forEach(each -> each.server().accept());
             changed.forEach(each -> each.server().use(context(each.listener(), each.tls())));
-            replaced.forEach(BoundListener::closeTls);
-            removed.forEach(BoundListener::close);
+            end(removed, replaced);
         }
     }
 
@@ -225,8 +221,16 @@ public final class Listeners implements AutoCloseable {
         return bound.stream().map(each -> each.server().address()).toList();
     }
 
+    /** Connections that were accepted last are set up when this returns. Blocks. */
     @Override
     public void close() {
-        bound.forEach(BoundListener::close);
+        end(bound, List.of());
+    }
+
+    /** Closes listeners, and the certificates of others: after the tasks that set up the connections accepted last. */
+    private void end(List<BoundListener> removed, List<BoundListener> replaced) {
+        removed.forEach(each -> each.server().close());
+        EventLoops.drain(loops);
+        Stream.concat(removed.stream(), replaced.stream()).forEach(BoundListener::closeTls);
     }
 }

@@ -202,7 +202,7 @@ public final class ProxyServer implements AutoCloseable {
         listeners = new Listeners(transport, loops, allocator, entry, tls, meters);
         current = configured(config, null);
         listeners.prepare(config.listeners()).commit();
-        drain = new DrainSequence(connections.drain(), calls::inFlight, this::stopAccepting);
+        drain = new DrainSequence(connections.drain(), calls::inFlight, listeners::close);
         begin(current);
         tls.watch(scheduler);
         state.show(meters, this::ready);
@@ -358,11 +358,6 @@ public final class ProxyServer implements AutoCloseable {
     /** For further listeners in front of the same stack. */
     public ListenerContext listenerContext() {
         return new ListenerContext(new CurrentStack(), () -> current.settings());
-    }
-
-    private void stopAccepting() {
-        listeners.close();
-        EventLoops.drain(loops);
     }
 
     /** Waits until all connections have been told that the gateway drains. */

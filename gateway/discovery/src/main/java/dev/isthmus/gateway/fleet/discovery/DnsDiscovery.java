@@ -7,6 +7,7 @@ import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
 import dev.isthmus.gateway.fleet.Discovery.WatchStart;
 import dev.isthmus.gateway.fleet.discovery.DnsDiscovery.NameLookup.TimeToLive;
+import dev.isthmus.gateway.net.EventLoops;
 import dev.isthmus.gateway.net.RepeatingLogEvent;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
@@ -41,10 +42,11 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
@@ -55,8 +57,13 @@ import org.slf4j.LoggerFactory;
  * Resolves names with DNS and the hosts file, on one event loop.
  *
  * @param searchDomains appended to names; if empty, those of this machine
+ * @param latest by name, the watch that has found servers last, with which others begin; used on the loop
  */
-public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider servers, List<String> searchDomains)
+public record DnsDiscovery(
+        EventLoop loop,
+        DnsServerAddressStreamProvider servers,
+        List<String> searchDomains,
+        Map<ServerAddress, DnsWatcher> latest)
         implements Discovery {
     private static final long QUERY_TIMEOUT_MILLIS = TimeUnit.SECONDS.toMillis(2);
 
@@ -68,7 +75,7 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
      * loop.
      */
     public static DnsDiscovery ofMachine(EventLoop loop) {
-        return new DnsDiscovery(loop, DnsServerAddressStreamProviders.platformDefault(), List.of());
+        return new DnsDiscovery(loop, DnsServerAddressStreamProviders.platformDefault(), List.of(), new HashMap<>());
     }
 
     @Override
@@ -79,8 +86,8 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
     }
 
     private DnsWatcher start(ServerAddress name, Duration refresh, Consumer<List<DiscoveredServer>> listener) {
-        DnsWatcher watch = new DnsWatcher(loop, lookup(name), refresh, listener);
-        loop.execute(watch::lookUp);
+        DnsWatcher watch = new DnsWatcher(lookup(name), refresh, listener);
+        loop.execute(watch::begin);
         return watch;
     }
 
@@ -112,28 +119,22 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
      * Resolves a name periodically. If a look-up fails, the previous result stays. Runs on one event loop; closed on any
      * thread.
      */
-    static final class DnsWatcher implements Registration {
+    final class DnsWatcher implements Registration {
         private static final Logger LOG = LoggerFactory.getLogger(DnsWatcher.class);
         private static final long MIN_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
         private static final int MAX_DOUBLINGS = 10;
 
-        private final ScheduledExecutorService loop;
         private final NameLookup lookup;
         private final long refresh;
         private final Consumer<List<DiscoveredServer>> listener;
         private final CompletableFuture<Void> first = new CompletableFuture<>();
         private final LongAdder successes = new LongAdder();
         private final LongAdder failures = new LongAdder();
-        private int servers;
+        private List<DiscoveredServer> servers = List.of();
         private int failuresInARow;
         private volatile boolean closed;
 
-        DnsWatcher(
-                ScheduledExecutorService loop,
-                NameLookup lookup,
-                Duration refresh,
-                Consumer<List<DiscoveredServer>> listener) {
-            this.loop = loop;
+        DnsWatcher(NameLookup lookup, Duration refresh, Consumer<List<DiscoveredServer>> listener) {
             this.lookup = lookup;
             this.refresh = refresh.toNanos();
             this.listener = listener;
@@ -152,11 +153,18 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
         @Override
         public void close() {
             closed = true;
-            try {
-                loop.execute(lookup.resolver()::close);
-            } catch (RejectedExecutionException e) {
-                // The loop has terminated and closed the resolver's channels.
-                LOG.debug("the event loop of the DNS resolver has terminated");
+            EventLoops.handOver(loop, () -> {
+                latest.remove(lookup.name(), this);
+                lookup.resolver().close();
+            });
+        }
+
+        private void begin() {
+            lookUp();
+            DnsWatcher other = latest.get(lookup.name());
+            if (other != null && servers.isEmpty()) {
+                servers = other.servers;
+                listener.accept(servers);
             }
         }
 
@@ -176,8 +184,9 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
         private void found(List<DiscoveredServer> found, long seconds) {
             failuresInARow = 0;
             successes.increment();
-            servers = found.size();
+            servers = found;
             if (!closed) {
+                latest.put(lookup.name(), this);
                 listener.accept(found);
             }
             reschedule(seconds);
@@ -194,7 +203,7 @@ public record DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider server
                         .log(
                                 "'{}' could not be resolved, its last {} servers stay in use; check DNS: {}",
                                 lookup.name(),
-                                servers,
+                                servers.size(),
                                 cause.getMessage());
             }
             failuresInARow = Math.min(failuresInARow + 1, MAX_DOUBLINGS);

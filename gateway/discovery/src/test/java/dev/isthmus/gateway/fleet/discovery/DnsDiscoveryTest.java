@@ -17,7 +17,9 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -31,6 +33,7 @@ class DnsDiscoveryTest {
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
     private final NameServer names = new NameServer(loops.next());
     private final List<Registration> watches = new ArrayList<>();
+    private final Map<ServerAddress, DnsDiscovery.DnsWatcher> known = new HashMap<>();
     private volatile List<DiscoveredServer> found = List.of();
     private volatile boolean refuses;
 
@@ -43,7 +46,7 @@ class DnsDiscoveryTest {
 
     private void watch(Duration refresh, List<String> searchDomains, ServerAddress... addresses) throws Exception {
         DnsDiscovery discovery = new DnsDiscovery(
-                loops.next(), new SingletonDnsServerAddressStreamProvider(names.address()), searchDomains);
+                loops.next(), new SingletonDnsServerAddressStreamProvider(names.address()), searchDomains, known);
         Registration watch = discovery.watch(List.of(addresses), refresh, this::hear);
         watches.add(watch);
         watch.first().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
@@ -98,7 +101,7 @@ class DnsDiscoveryTest {
     void localhost_isFoundAlthoughThereAreTooManyOpenFiles() throws Exception {
         EventLoop loop = loops.next();
         DnsDiscovery discovery =
-                new DnsDiscovery(loop, new SingletonDnsServerAddressStreamProvider(names.address()), List.of());
+                new DnsDiscovery(loop, new SingletonDnsServerAddressStreamProvider(names.address()), List.of(), known);
         CountDownLatch begun = new CountDownLatch(1);
         Future<FileShortage> shortage = loop.submit(() -> {
             begun.await();
@@ -266,6 +269,23 @@ class DnsDiscoveryTest {
                 .untilAsserted(() -> assertThat(found)
                         .containsExactly(
                                 found("10.0.0.3", 8001, "a.test:8001"), found("10.0.0.2", 8001, "b.test:8001")));
+    }
+
+    /** As of a configuration that changes the upstream. */
+    @Test
+    void watchThatBeginsWhileLookUpsFail_hasWhatAnotherOneFound() throws Exception {
+        names.host("a.test", 60, "10.0.0.1");
+        watch(REFRESH, List.of(), host("a.test", 8001));
+        names.failing(true);
+        found = List.of();
+
+        watch(REFRESH, List.of(), host("a.test", 8001));
+
+        assertThat(found).containsExactly(found("10.0.0.1", 8001, "a.test:8001"));
+        watches.forEach(Registration::close);
+        await().atMost(PATIENCE)
+                .untilAsserted(() ->
+                        assertThat(loops.next().submit(known::isEmpty).get()).isTrue());
     }
 
     @Test

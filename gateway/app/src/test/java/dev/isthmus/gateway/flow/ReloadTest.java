@@ -528,6 +528,34 @@ class ReloadTest {
         }
     }
 
+    @Test
+    void failuresAtAnUpstreamThatIsRemoved_areShownNoMore() throws Exception {
+        try (FakeV2Server stays = FakeV2Server.grpc().with("one", "FP32");
+                Gateway gateway = Gateway.start(to(Map.of("stays", stays), Map.of("one", "stays")));
+                Http1Client client = connect(port(gateway))) {
+            try (FakeV2Server goes = FakeV2Server.grpc().with("two", "FP32")) {
+                apply(gateway, to(Map.of("stays", stays, "goes", goes), Map.of("one", "stays", "two", "goes")));
+                await().until(() -> metadata(gateway, "two").contains("FP32"));
+            }
+            await().until(() -> {
+                client.post("/v2/repository/index", "{}").response();
+                return failures(gateway, "goes") > 0;
+            });
+
+            apply(gateway, to(Map.of("stays", stays), Map.of("one", "stays")));
+
+            assertThat(failures(gateway, "goes")).isZero();
+        }
+    }
+
+    private static int failures(Gateway gateway, String upstream) {
+        return gateway.meters()
+                .find("isthmus.catalogue.failures")
+                .tag("upstream", upstream)
+                .counters()
+                .size();
+    }
+
     private static GatewayConfig to(Map<String, FakeV2Server> upstreams, Map<String, String> models) {
         Map<String, UpstreamConfig> servers = new HashMap<>();
         upstreams.forEach(

@@ -224,9 +224,14 @@ final class CatalogueRequests {
             return MultiGauge.builder(name).description(what).register(registry);
         }
 
-        /** Shows these models of a catalogue. The meters of those that were shown before stay. */
+        /** Shows these models of a catalogue, and failures at its upstreams only. Meters that were shown before go on. */
         void show(Catalogue catalogue, List<ModelLocation> models) {
             shown = catalogue;
+            List<String> names =
+                    catalogue.upstreams().stream().map(Upstream::name).toList();
+            registry.find("isthmus.catalogue.failures").counters().stream()
+                    .filter(each -> !names.contains(each.getId().getTag("upstream")))
+                    .forEach(registry::remove);
             register(ready, models, (now, model) -> now.readyModels().getOrDefault(model, false) ? 1 : 0);
             register(drift, models, (now, model) -> now.drift(model).size());
         }

@@ -188,6 +188,8 @@ record GatewayProcess(
         /** Handles an exit for any other reason, or a signal if signals cannot be handled. */
         void exit() {
             drain("the process exits", true);
+            // Signals have daemon threads: only this keeps the process until the last lines are written.
+            gateway.close();
         }
 
         private void drain(String why, boolean delayed) {

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.cli;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.testing.LogConfiguratorOfTests;
@@ -7,6 +8,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.Writer;
 import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -105,6 +107,26 @@ class ProcessTerminationTest {
                 assertThat(client.getInputStream().read()).isNegative();
             }
             assertThat(gateway.exitCode()).isZero();
+        }
+    }
+
+    /** The last thing that a gateway does, without event loops that keep the process alive. */
+    @Test
+    void theLastMetrics_areSentBeforeTheProcessEnds() throws Exception {
+        try (ServerSocket collector = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            String otlp = "{endpoint: 'http://127.0.0.1:" + collector.getLocalPort() + "/', interval: 1h}";
+            try (GatewayUnderTest gateway =
+                    GatewayUnderTest.start(folder.resolve("a.yaml"), "{delay: 0s}\nmetrics: {otlp: " + otlp + "}")) {
+                gateway.await(SERVES);
+                gateway.signal("TERM");
+                collector.setSoTimeout((int) TimeUnit.MINUTES.toMillis(1));
+                try (Socket export = collector.accept()) {
+                    assertThat(export.getInputStream().read()).isEqualTo('P');
+                    export.getOutputStream().write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".getBytes(US_ASCII));
+                    gateway.await("stopped");
+                    assertThat(gateway.exitCode()).isZero();
+                }
+            }
         }
     }
 

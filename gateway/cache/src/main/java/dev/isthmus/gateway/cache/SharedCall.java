@@ -304,13 +304,10 @@ final class SharedCall implements Reply, Subscription {
 
         /** Replies with the response of the other call. */
         void respond(StoredResponse response) {
-            if (!end()) {
+            if (!collapsed()) {
                 return;
             }
-            sent.release();
-            collapsed();
             try {
-                missed.reply().notSent();
                 InferMessage message = response.message(call.allocator(), missed.id());
                 missed.reply().headers(CacheStatus.collapsed(response.headers()));
                 missed.reply().only(new ReplyMessage.Inference(message));
@@ -322,17 +319,21 @@ final class SharedCall implements Reply, Subscription {
 
         /** Fails as the other call. */
         void fail(OipException failure) {
-            if (end()) {
-                sent.release();
-                collapsed();
-                missed.reply().notSent();
+            if (collapsed()) {
                 missed.reply().fail(failure);
             }
         }
 
-        private void collapsed() {
+        /** It has ended without being sent; false if it had ended. */
+        private boolean collapsed() {
+            if (!end()) {
+                return false;
+            }
+            sent.release();
             cache.count(CacheOutcome.COLLAPSED, call.context());
             call.context().span().linked(shared.span());
+            missed.reply().notSent();
+            return true;
         }
 
         /** Sends it, or waits for another equal request. */
@@ -359,10 +360,8 @@ final class SharedCall implements Reply, Subscription {
         }
 
         private void expire() {
-            if (end()) {
+            if (collapsed()) {
                 shared.leave(this);
-                sent.release();
-                missed.reply().notSent();
                 missed.reply()
                         .fail(new OipException(
                                 ErrorCode.DEADLINE_EXCEEDED,
@@ -373,10 +372,8 @@ final class SharedCall implements Reply, Subscription {
         @Override
         public void cancel() {
             cancelled = true;
-            if (end()) {
+            if (collapsed()) {
                 shared.leave(this);
-                sent.release();
-                missed.reply().notSent();
             } else {
                 own.cancel();
             }

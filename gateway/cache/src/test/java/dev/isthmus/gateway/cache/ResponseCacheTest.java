@@ -191,6 +191,13 @@ class ResponseCacheTest {
                 .only(new ReplyMessage.Inference(new InferMessage.ProtobufMessage(Unpooled.wrappedBuffer(message))));
     }
 
+    private double requests(String result) {
+        return meters.get("isthmus.cache.requests")
+                .tag("result", result)
+                .counter()
+                .count();
+    }
+
     private double unstored(String reason) {
         return meters.get("isthmus.cache.unstored")
                 .tag("reason", reason)
@@ -522,6 +529,7 @@ class ResponseCacheTest {
         waiting.sendTo(cache).cancel();
         assertThat(waiting.notSent).isTrue();
         assertThat(upstream.requests).hasSize(1);
+        assertThat(requests("collapsed")).isEqualTo(1);
     }
 
     @Test
@@ -577,11 +585,7 @@ class ResponseCacheTest {
         };
         Requested requested = new Requested(1, Map.of(), broken);
         assertThat(requested.sendTo(cache)).isSameAs(upstream.only());
-        assertThat(meters.get("isthmus.cache.requests")
-                        .tag("result", "fault")
-                        .counter()
-                        .count())
-                .isEqualTo(1);
+        assertThat(requests("fault")).isEqualTo(1);
     }
 
     @Test

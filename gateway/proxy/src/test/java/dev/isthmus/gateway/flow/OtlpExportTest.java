@@ -152,6 +152,16 @@ class OtlpExportTest {
                 .containsKeys("service.version", "service.instance.id");
     }
 
+    private static long start(ExportMetricsServiceRequest request) {
+        return request.getResourceMetrics(0).getScopeMetrics(0).getMetricsList().stream()
+                .filter(Metric::hasSum)
+                .findFirst()
+                .orElseThrow()
+                .getSum()
+                .getDataPoints(0)
+                .getStartTimeUnixNano();
+    }
+
     /** Also after a reload that changes the section. */
     @Test
     void metricsAndTraces_areOfOneInstance() throws Exception {
@@ -171,6 +181,8 @@ class OtlpExportTest {
             assertThat(instance).isNotEmpty();
             assertThat(MetricsCollector.instance(resource(collector.received.getLast())))
                     .isEqualTo(instance);
+            // The counters go on, so that none may be said to begin anew.
+            assertThat(start(collector.received.getLast())).isEqualTo(start(collector.received.getFirst()));
             assertThat(MetricsCollector.instance(spans.received.getFirst().getResource()))
                     .isEqualTo(instance);
         }

@@ -27,6 +27,7 @@ import io.prometheus.metrics.model.snapshots.SummarySnapshot;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -36,6 +37,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
@@ -72,8 +74,8 @@ final class OtlpExport implements Reloadable.Replaced {
         this.metrics = metrics;
         this.sent = counter(registry, "ok");
         this.failed = counter(registry, "failed");
-        this.encoder = new OtlpEncoder(
-                OtlpRequests.resource(config.serviceName(), version, config.resource()), version, nanos());
+        this.encoder =
+                new OtlpEncoder(OtlpRequests.resource(config.serviceName(), version, config.resource()), version);
     }
 
     private static Counter counter(MeterRegistry registry, String result) {
@@ -169,18 +171,16 @@ final class OtlpExport implements Reloadable.Replaced {
 
         private final ByteString resource;
         private final ByteString scope;
-        private final long startNanos;
+        /** When counting began, in nanoseconds since 1970: exports are replaced, while the meters go on. */
+        private final long startNanos = TimeUnit.MILLISECONDS.toNanos(
+                ManagementFactory.getRuntimeMXBean().getStartTime());
 
         private interface MessageFields {
             void write(CodedOutputStream out) throws IOException;
         }
 
-        /**
-         * @param resource attributes of the process
-         * @param startNanos when counting began, in nanoseconds since 1970
-         */
-        OtlpEncoder(Map<String, String> resource, String version, long startNanos) {
-            this.startNanos = startNanos;
+        /** @param resource attributes of the process */
+        OtlpEncoder(Map<String, String> resource, String version) {
             this.resource = message(out -> {
                 for (Map.Entry<String, String> each : resource.entrySet()) {
                     out.writeBytes(1, attribute(each.getKey(), each.getValue()));

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.batching;
 import dev.isthmus.gateway.batching.BatchedModel.SentCall;
 import dev.isthmus.gateway.batching.JoinedBatch.SingleRequests;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.CallLog;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
@@ -162,24 +163,18 @@ final class BatchMember extends ForwardingReply implements Subscription {
                 this::release);
     }
 
-    /**
-     * Its part of the response to a joined call has arrived.
-     *
-     * @param part taken
-     * @param server the address of the server that answered
-     */
-    void answer(InferMessage part, Map<String, String> headers, String server) {
-        onLoop(() -> answered(part, headers, server), part::release);
+    /** Its part (taken) of the response to a joined call has arrived. */
+    void answer(InferMessage part, Map<String, String> headers) {
+        onLoop(() -> answered(part, headers), part::release);
     }
 
-    private void answered(InferMessage part, Map<String, String> headers, String server) {
+    private void answered(InferMessage part, Map<String, String> headers) {
         if (ended) {
             part.release();
             return;
         }
         end();
         linked();
-        call.context().attempted(server);
         try {
             call.memory().response(part.bytes());
         } catch (OipException noMemory) {
@@ -206,10 +201,15 @@ final class BatchMember extends ForwardingReply implements Subscription {
                 () -> {});
     }
 
-    /** The joined call has ended; its span tells what happened to this request. */
+    /** The joined call has ended: what happened to it has happened to this request. */
     private void linked() {
         if (batch != null) {
-            call.context().span().linked(batch.span());
+            CallContext joined = batch.context();
+            call.context().span().linked(joined.span());
+            joined.retries().forEach(call.context()::retried);
+            for (int i = 0; i < joined.attempts(); i++) {
+                call.context().attempted(joined.server());
+            }
         }
     }
 

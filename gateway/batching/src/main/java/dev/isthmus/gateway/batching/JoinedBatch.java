@@ -54,7 +54,7 @@ final class JoinedBatch {
     private Subscription inFlight = Subscription.NONE;
     private @Nullable JoinedReply reply;
     private MemoryReservation memory = MemoryReservation.UNCOUNTED;
-    private TraceSpan span = TraceSpan.NONE;
+    private @Nullable CallContext context;
     private boolean ended;
 
     /**
@@ -135,10 +135,6 @@ final class JoinedBatch {
         }
     }
 
-    private SentCall call() {
-        return Objects.requireNonNull(sent);
-    }
-
     private void send() {
         if (timer != null) {
             timer.cancel(false);
@@ -174,7 +170,7 @@ final class JoinedBatch {
         BatchMember first = waiting.getFirst().member();
         memory = resources.memory().reserve();
         Call joined = joinedCall(first);
-        JoinedReply receiver = new JoinedReply(joined.context());
+        JoinedReply receiver = new JoinedReply();
         reply = receiver;
         try {
             inFlight = first.upstream()
@@ -203,12 +199,12 @@ final class JoinedBatch {
                 .orElse(Call.NO_DEADLINE);
         boolean unlimited =
                 waiting.stream().anyMatch(each -> !each.member().call().hasDeadline());
-        CallContext context = new CallContext(
+        CallContext joined = new CallContext(
                 null, null, HeaderFields.NONE, owner, first.call().allocator(), memory, System.nanoTime());
-        span = joinedSpan();
-        context.traced(span);
-        queuedAs(first.call().context(), context);
-        return new Call(first.call().operation(), unlimited ? Call.NO_DEADLINE : deadline, key.headers(), context);
+        joined.traced(joinedSpan());
+        queuedAs(first.call().context(), joined);
+        context = joined;
+        return new Call(first.call().operation(), unlimited ? Call.NO_DEADLINE : deadline, key.headers(), joined);
     }
 
     /** In the upstream's queue it is a call of the first request's caller. All have the same priority. */
@@ -233,9 +229,9 @@ final class JoinedBatch {
                 .joined(spans);
     }
 
-    /** The span of the call, on behalf of each request that was sent in it. */
-    TraceSpan span() {
-        return span;
+    /** That of the call, which has been sent. */
+    CallContext context() {
+        return Objects.requireNonNull(context);
     }
 
     /** A client does not want its part any more. */
@@ -248,7 +244,7 @@ final class JoinedBatch {
     private void cancel() {
         if (!ended && inFlight != Subscription.NONE) {
             end(false);
-            span.ended(ErrorCode.CANCELLED, "all clients have gone");
+            context().span().ended(ErrorCode.CANCELLED, "all clients have gone");
             inFlight.cancel();
             if (reply != null) {
                 reply.discard();
@@ -260,7 +256,7 @@ final class JoinedBatch {
     /** The call has ended, for the model and for the memory. */
     private void end(boolean answered) {
         ended = true;
-        model.end(call(), answered);
+        model.end(Objects.requireNonNull(sent), answered);
         memory.release();
     }
 
@@ -268,29 +264,24 @@ final class JoinedBatch {
         waiting.forEach(each -> each.member().release());
     }
 
-    /**
-     * The server has answered.
-     *
-     * @param response taken
-     * @param context of the call
-     */
-    private void answered(InferMessage response, Map<String, String> headers, CallContext context) {
+    /** The server has answered with this response (taken). */
+    private void answered(InferMessage response, Map<String, String> headers) {
         List<InferMessage> parts;
         try {
             BatchMember first = waiting.getFirst().member();
             parts = resources
                     .codec()
                     .split(
-                            context.allocator(),
+                            context().allocator(),
                             response,
                             key.form(),
                             first.upstream().peer(),
                             owners());
         } catch (RuntimeException | OutOfMemoryError e) {
-            failed(CallLog.failureOf(e, context));
+            failed(CallLog.failureOf(e, context()));
             return;
         }
-        span.ended(null, "");
+        context().span().ended(null, "");
         if (parts == null) {
             end(false);
             model.withoutRows();
@@ -300,7 +291,7 @@ final class JoinedBatch {
         end(true);
         releaseRequests();
         for (int i = 0; i < parts.size(); i++) {
-            waiting.get(i).member().answer(parts.get(i), headers, context.server());
+            waiting.get(i).member().answer(parts.get(i), headers);
         }
     }
 
@@ -313,7 +304,7 @@ final class JoinedBatch {
     /** The call has failed: for all of them, or perhaps for one, so that each is tried alone. */
     private void failed(OipException failure) {
         end(false);
-        span.ended(failure.code(), failure.message());
+        context().span().ended(failure.code(), failure.message());
         if (concernsAll(failure)) {
             releaseRequests();
             OipException shared = withoutServersText(failure);
@@ -350,13 +341,8 @@ final class JoinedBatch {
 
     /** Receives the response to the call. */
     private final class JoinedReply implements Reply {
-        private final CallContext context;
         private final Map<String, String> headers = new HashMap<>();
         private @Nullable InferMessage response;
-
-        JoinedReply(CallContext context) {
-            this.context = context;
-        }
 
         @Override
         public void headers(Map<String, String> received) {
@@ -384,7 +370,7 @@ final class JoinedBatch {
             } else if (ended) {
                 received.release();
             } else {
-                answered(received, Map.copyOf(headers), context);
+                answered(received, Map.copyOf(headers));
             }
         }
 

@@ -187,8 +187,11 @@ class SharedSpansTest {
             assertOk(first);
             assertThat(one.status().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
             assertThat(two.status().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
-            Span call = one(collector.spans(6), SPAN_KIND_INTERNAL);
-            assertThat(attributes(call)).containsEntry("error.type", "RESOURCE_EXHAUSTED");
+            List<Span> spans = collector.spans(6);
+            assertThat(attributes(one(spans, SPAN_KIND_INTERNAL))).containsEntry("error.type", "RESOURCE_EXHAUSTED");
+            assertThat(FakeCollector.all(spans, SPAN_KIND_SERVER))
+                    .hasSize(3)
+                    .allSatisfy(each -> assertThat(attributes(each)).containsEntry("isthmus.attempts", 1L));
         }
     }
 

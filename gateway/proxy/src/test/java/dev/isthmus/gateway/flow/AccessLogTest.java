@@ -31,6 +31,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -161,6 +162,29 @@ class AccessLogTest {
         assertThat(lines)
                 .extracting(each -> each.path("request_id").asText())
                 .containsOnly(lines.getLast().path("request_id").asText());
+    }
+
+    /** As metrics count it. */
+    @Test
+    void messageThatItsClientCancels_hasALine() throws Exception {
+        server.close();
+        server = new FakeGrpcServer((call, message) -> {});
+        start(Map.of());
+        ManagedChannel channel = NettyChannelBuilder.forAddress(
+                        "127.0.0.1", gateway().addresses().getFirst().getPort())
+                .usePlaintext()
+                .build();
+        try {
+            GrpcClient stream = GrpcClient.open(channel, "ModelStreamInfer");
+            stream.send(Infer.request("m", "a", 1).toByteArray());
+            assertThat(server.messages.poll(30, TimeUnit.SECONDS)).isNotNull();
+            stream.cancel();
+            List<JsonNode> lines = lines(2);
+            assertThat(lines).extracting(each -> each.path("code").asText()).containsOnly("CANCELLED");
+            assertThat(lines).extracting(each -> each.path("model").asText()).containsExactlyInAnyOrder("m", "");
+        } finally {
+            channel.shutdownNow();
+        }
     }
 
     @Test

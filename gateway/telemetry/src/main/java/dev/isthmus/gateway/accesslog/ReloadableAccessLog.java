@@ -31,7 +31,7 @@ public final class ReloadableAccessLog extends Reloadable<AccessLogConfig, Acces
     /** A message has a line if it has failed: streams may have any number of them. */
     @Override
     public void messageEnded(Exchange exchange) {
-        if (exchange.failure() != null) {
+        if (exchange.context().code() != null) {
             ended(exchange);
         }
     }

@@ -36,6 +36,7 @@ class PayloadKindsTest {
 
     private EventCollector sink;
     private FakeRestServer server;
+    private volatile String events = EVENTS;
 
     @BeforeEach
     void start() throws Exception {
@@ -49,18 +50,33 @@ class PayloadKindsTest {
         server.close();
     }
 
-    private static boolean respond(String head, OutputStream out) throws IOException {
+    private boolean respond(String head, OutputStream out) throws IOException {
         if (head.contains("/generate_stream ")) {
             write(
                     out,
-                    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: " + EVENTS.length()
-                            + "\r\n\r\n" + EVENTS);
+                    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: " + events.length()
+                            + "\r\n\r\n" + events);
         } else if (head.contains("/generate ")) {
             write(out, ok(GENERATED));
         } else {
             write(out, ok(head.startsWith("POST") ? Infer.responseJson("m", "a", 5) : METADATA));
         }
         return true;
+    }
+
+    /** The client gets the events, and with them the failure. */
+    @Test
+    void generateStream_withAnErrorEvent_isAResponseThatFailed() throws Exception {
+        events = "data: {\"text_output\":\"a\"}\n\ndata: {\"error\":\"b\"}\n\n";
+        try (Stage stage = stage(Map.of())) {
+            try (Http1Client client = stage.http1()) {
+                client.post("/v2/models/m/generate_stream", GENERATE).head();
+                client.chunks();
+            }
+            SentEvent response = sink.pair().response();
+            assertThat(response.attribute("code")).isEqualTo("UNKNOWN");
+            assertThat(response.text()).startsWith("data: {\"text_output\":\"a\"}\n\ndata: {\"error\"");
+        }
     }
 
     private Stage stage(Map<String, Object> changes) throws Exception {

@@ -36,6 +36,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -231,6 +232,35 @@ class PayloadLogTest {
         assertThat(Objects.requireNonNull(events.get("response-5")).attribute("code"))
                 .isEqualTo("NOT_FOUND");
         assertThat(events.values()).noneMatch(event -> event.text().contains("not"));
+    }
+
+    /** Another model's share would decide about its text. */
+    @Test
+    void errorOfAMessage_isThatOfItsModel() throws Exception {
+        server.close();
+        CompletableFuture<ServerCall<byte[], byte[]>> waiting = new CompletableFuture<>();
+        server = new FakeGrpcServer((call, message) -> {
+            ModelInferRequest request = Infer.request(message);
+            if (request.getId().equals("bad")) {
+                waiting.complete(call);
+            } else {
+                call.sendMessage(Infer.enveloped(Infer.responseTo(request, 7)));
+                waiting.thenAccept(other -> other.sendMessage(Infer.error("it failed", "bad")));
+            }
+        });
+        start(Map.of("events", PayloadEvents.RESPONSE));
+        GrpcClient stream = GrpcClient.open(channel(), "ModelStreamInfer");
+        stream.send(Infer.request("m", "bad", 1).toByteArray());
+        stream.send(Infer.request("n", "good", 1).toByteArray());
+        stream.response();
+        stream.response();
+        stream.end();
+        Map<String, String> models = new HashMap<>();
+        for (int i = 0; i < 2; i++) {
+            SentEvent event = sink.next();
+            models.put(event.attribute("code"), event.attribute("inferenceservicename"));
+        }
+        assertThat(models).containsEntry("OK", "n").containsValue("m");
     }
 
     @Test

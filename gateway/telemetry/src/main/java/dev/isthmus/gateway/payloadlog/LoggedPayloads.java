@@ -126,6 +126,9 @@ abstract sealed class LoggedPayloads permits LoggedCall, LoggedStream {
             long bytes,
             long held) {
         String id = call.context().requestId() + suffix;
-        log.add(new PayloadEvent(facts, kind, model, id, System.currentTimeMillis(), code, payload, bytes, held));
+        // A response may say that the request has failed, after it has begun.
+        ErrorCode known =
+                code == null && kind == PayloadKind.RESPONSE ? call.context().code() : code;
+        log.add(new PayloadEvent(facts, kind, model, id, System.currentTimeMillis(), known, payload, bytes, held));
     }
 }

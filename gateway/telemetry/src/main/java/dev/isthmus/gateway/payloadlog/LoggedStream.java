@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LoggedStream extends LoggedPayloads {
     private final double draw;
-    /** The model of the last request that names one. */
+    /** The model of the last request that names one, or has ended. */
     private ModelRef last = ModelRef.of("");
 
     private int requests;
@@ -57,6 +57,11 @@ final class LoggedStream extends LoggedPayloads {
         if (log.samples(draw, model)) {
             add(model, "-" + responses, message);
         }
+    }
+
+    /** A request for this model has ended: if it has failed, its error follows. */
+    void finished(@Nullable ModelRef model) {
+        last = model == null ? last : model;
     }
 
     private void error(OipException failure, String id) {

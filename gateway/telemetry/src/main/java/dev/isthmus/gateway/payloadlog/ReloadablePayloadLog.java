@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.payloadlog;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Exchange;
 import dev.isthmus.gateway.call.Layer;
 import dev.isthmus.gateway.call.Operation;
@@ -91,12 +92,14 @@ public final class ReloadablePayloadLog extends Reloadable<PayloadLogConfig, Pay
 
     @Override
     public void finished(Exchange exchange) {
-        LoggedPayloads logged = exchange.get(LOGGED);
-        if (logged != null) {
-            logged.ended(
-                    exchange.isCancelled()
-                            ? new OipException(ErrorCode.CANCELLED, "the client cancelled the call")
-                            : exchange.failure());
+        Exchange stream = exchange.stream();
+        LoggedPayloads logged = (stream == null ? exchange : stream).get(LOGGED);
+        if (stream == null && logged != null) {
+            CallContext call = exchange.context();
+            ErrorCode code = exchange.isCancelled() || exchange.failure() != null ? call.code() : null;
+            logged.ended(code == null ? null : new OipException(code, call.reason()));
+        } else if (logged instanceof LoggedStream messages && exchange.isCall()) {
+            messages.finished(exchange.call().operation().requestedModel());
         }
     }
 }

@@ -108,6 +108,11 @@ public final class OipException extends RuntimeException {
         return new OipException(ErrorCode.INVALID_ARGUMENT, message);
     }
 
+    /** A request that violates gRPC, which has INTERNAL for that. */
+    public static OipException misframed(String message) {
+        return new OipException(ErrorCode.INTERNAL, message).because(FailureCause.INVALID);
+    }
+
     /** The same failure marked confidential: its message names a server, and is sent to clients only if so configured. */
     public OipException confidential() {
         return changed(failureCause, message(), TextSource.CONFIDENTIAL);

@@ -185,7 +185,7 @@ final class GrpcExchange extends CallExchange {
         }
         RequestSink to = sink;
         if (transport.partial() || call.partial()) {
-            failCall(new OipException(ErrorCode.INTERNAL, "gRPC: the request ended before its message was complete"));
+            failCall(OipException.misframed("gRPC: the request ended before its message was complete"));
         } else if (to != null) {
             to.end();
         } else {

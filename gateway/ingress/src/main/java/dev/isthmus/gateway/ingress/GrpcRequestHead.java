@@ -36,7 +36,7 @@ record GrpcRequestHead(
     /** @throws OipException if the request cannot be served */
     static GrpcRequestHead of(RequestHead head) {
         if (!head.method().equals("POST")) {
-            throw new OipException(ErrorCode.INTERNAL, "gRPC: method POST is expected, got " + head.method());
+            throw OipException.misframed("gRPC: method POST is expected, got " + head.method());
         }
         return new GrpcRequestHead(
                 GrpcRoutes.method(head.uri()),

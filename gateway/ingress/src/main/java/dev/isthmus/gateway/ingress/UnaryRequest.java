@@ -3,7 +3,6 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Operation.BodyForm;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.buffer.SmallParts;
 import dev.isthmus.transcoder.message.WireLimits;
@@ -72,7 +71,7 @@ final class UnaryRequest {
         for (ByteBuf message = deframer.next(more); message != null; message = deframer.next(more)) {
             if (complete) {
                 message.release();
-                throw new OipException(ErrorCode.INTERNAL, "gRPC: one message is expected on a unary call, got more");
+                throw OipException.misframed("gRPC: one message is expected on a unary call, got more");
             }
             complete = true;
             received = message;

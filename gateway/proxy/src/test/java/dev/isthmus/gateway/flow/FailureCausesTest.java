@@ -15,6 +15,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.oip.FailureCause;
 import io.grpc.Metadata;
+import io.grpc.Status;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
@@ -149,6 +150,18 @@ class FailureCausesTest {
                     "POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nContent-Length: " + (Stage.LIMIT + 1) + "\r\n\r\n");
             assertThat(client.response().header(HEADER)).isEqualTo("too_large");
         }
+    }
+
+    /** gRPC has INTERNAL for it. */
+    @Test
+    void requestThatIsNotGrpc_isTheClientsMistake() throws Exception {
+        GrpcClient client = GrpcClient.open(stage.channel(), "ModelInfer");
+        byte[] message = Infer.request("m", "silent", 1).toByteArray();
+        client.send(message);
+        client.send(message);
+        client.end();
+        assertThat(client.status().getCode()).isEqualTo(Status.Code.INTERNAL);
+        assertThat(client.trailers().get(METADATA)).isEqualTo("invalid");
     }
 
     @Test

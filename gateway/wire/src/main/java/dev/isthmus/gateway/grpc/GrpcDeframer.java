@@ -215,8 +215,7 @@ public final class GrpcDeframer {
 
     private void check(int flag, long length) {
         if (flag > 1) {
-            throw new OipException(
-                    ErrorCode.INTERNAL, "gRPC message: a compressed flag of 0 or 1 is expected, got " + flag);
+            throw OipException.misframed("gRPC message: a compressed flag of 0 or 1 is expected, got " + flag);
         }
         if (length > limits.maxBytes()) {
             throw new OipException(
@@ -224,7 +223,7 @@ public final class GrpcDeframer {
                     "gRPC message: at most " + limits.maxBytes() + " bytes are accepted, got " + length);
         }
         if (flag == 1 && coding == null) {
-            throw new OipException(ErrorCode.INTERNAL, "gRPC message: compressed, but there is no grpc-encoding");
+            throw OipException.misframed("gRPC message: compressed, but there is no grpc-encoding");
         }
     }
 

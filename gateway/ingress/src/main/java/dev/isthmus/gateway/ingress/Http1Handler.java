@@ -55,7 +55,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter implements Connect
     /** The last response has been written; further input is discarded. */
     private boolean closing;
 
-    private long discarded;
+    /** Bytes of a body that are still read after the response to it. */
+    private long discardable;
 
     /** Set when the handler is added. */
     private @Nullable ChannelHandlerContext context;
@@ -341,7 +342,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter implements Connect
             return;
         }
         bodyEnded = false;
-        discarded = 0;
+        discardable = 2 * listener.settings().get().bodies().maxBytes();
         http10 = request.http10();
         keepAlive = request.persistent();
         open(ctx, head);
@@ -354,7 +355,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter implements Connect
     private void open(ChannelHandlerContext ctx, Http1Head head) {
         HttpExchange opened = exchange(ctx, head);
         exchange = opened;
-        boolean persistent = keepAlive;
+        boolean persistent = keepAlive && head.contentLength() <= discardable;
         boolean expectsContinue = head.expectsContinue();
         // A client that got its response does not send its body: there is nothing to discard, and if it sent the body
         // anyway, the start of the next request could not be found.
@@ -381,7 +382,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter implements Connect
         }
         turn.tookBytes(part.readableBytes());
         if (current.responded()) {
-            discarded += part.readableBytes();
+            discardable -= part.readableBytes();
             bodyBuffer.end();
         }
         current.data(bodyBuffer.place(part, ctx.alloc()));
@@ -389,9 +390,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter implements Connect
             // A body that is forwarded as it arrives needs no memory for the rest.
             bodyBuffer.end();
         }
-        if (!reader.ended()
-                && current.responded()
-                && discarded > listener.settings().get().bodies().maxBytes()) {
+        if (!reader.ended() && current.responded() && discardable < 0) {
             close(ctx);
         }
     }

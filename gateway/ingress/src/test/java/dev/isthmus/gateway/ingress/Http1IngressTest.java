@@ -182,6 +182,17 @@ class Http1IngressTest {
     }
 
     @Test
+    void body_tooLargeByContentLength_inParts_leavesConnectionUsable() throws Exception {
+        client.send("POST " + INFER + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + 2 * MAX_BODY + "\r\n\r\n");
+        Ingress.Response refused = client.read();
+        assertThat(refused.status()).isEqualTo(413);
+        assertThat(refused.headers()).doesNotContainKey("connection");
+        client.send("x".repeat(MAX_BODY + 1));
+        client.send("x".repeat(MAX_BODY - 1));
+        assertThat(client.post(INFER, "next").read().body()).isEqualTo("next");
+    }
+
+    @Test
     void body_tooLargeChunked_isRefused() throws Exception {
         client.send("POST " + INFER + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
         client.send("400\r\n" + "x".repeat(1024) + "\r\n");
@@ -192,9 +203,11 @@ class Http1IngressTest {
     }
 
     @Test
-    void body_farTooLarge_closesConnection() throws Exception {
+    void body_farTooLarge_closesConnection_andSaysSo() throws Exception {
         client.send("POST " + INFER + " HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n");
-        assertThat(client.read().status()).isEqualTo(413);
+        Ingress.Response refused = client.read();
+        assertThat(refused.status()).isEqualTo(413);
+        assertThat(refused.headers()).containsEntry("connection", "close");
         client.send("x".repeat(5000));
         assertThat(client.closedByServer()).isTrue();
     }

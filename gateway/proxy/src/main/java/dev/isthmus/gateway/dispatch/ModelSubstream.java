@@ -13,7 +13,6 @@ import dev.isthmus.transcoder.protobuf.StreamedResponse;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -119,7 +118,9 @@ final class ModelSubstream implements Reply {
         StreamedResponse place;
         try {
             response = flow.converted(inference, responseModel());
-            place = place(response);
+            place = response instanceof InferMessage.ProtobufMessage protobuf
+                    ? StreamedResponse.of(protobuf.message())
+                    : StreamedResponse.UNKNOWN;
         } catch (OipException | OutOfMemoryError fault) {
             if (response != null) {
                 response.release();
@@ -140,18 +141,13 @@ final class ModelSubstream implements Reply {
         }
     }
 
-    private static StreamedResponse place(InferMessage response) {
-        return response instanceof InferMessage.ProtobufMessage protobuf
-                ? StreamedResponse.of(protobuf.message())
-                : StreamedResponse.UNKNOWN;
-    }
-
     /** A request has failed by itself. */
     private void failed(OipException failure, String id) {
-        StreamedCall request = pending.failing(id);
+        StreamedCall request = pending.of(id);
         if (request == null) {
             flow.client().message(new ReplyMessage.StreamError(failure, id));
         } else {
+            pending.remove(request);
             request.exchange().fail(failure);
         }
     }
@@ -168,6 +164,13 @@ final class ModelSubstream implements Reply {
 
     @Override
     public void complete() {
+        if (isWaiting()
+                && !flow.requestsEnded()
+                && !key.target().upstream().peer().dialect().wholeStreams()) {
+            fail(new UpstreamFailures(key.target().upstream().name(), () -> false)
+                    .badResponse("ended its stream without a response to the request", null));
+            return;
+        }
         ended = true;
         stream = UpstreamStream.ENDED;
         pending.end();
@@ -234,7 +237,7 @@ final class ModelSubstream implements Reply {
             waiting.add(request);
         }
 
-        /** The request that a response belongs to; the one with the previous response has ended if it is another one. */
+        /** As {@link #of} for a response; the one with the previous response has ended if it is another one. */
         @Nullable
         StreamedCall responding(String id) {
             StreamedCall request = of(id);
@@ -242,16 +245,6 @@ final class ModelSubstream implements Reply {
                 waiting.remove(request);
                 endResponded();
                 responded = request;
-            }
-            return request;
-        }
-
-        /** The request that an error belongs to, which has ended. */
-        @Nullable
-        StreamedCall failing(String id) {
-            StreamedCall request = of(id);
-            if (request != null) {
-                remove(request);
             }
             return request;
         }
@@ -265,7 +258,9 @@ final class ModelSubstream implements Reply {
             }
         }
 
-        private @Nullable StreamedCall of(String id) {
+        /** The request that a response or an error belongs to. */
+        @Nullable
+        StreamedCall of(String id) {
             for (StreamedCall request : waiting) {
                 if (request.id().equals(id)) {
                     return request;
@@ -295,8 +290,8 @@ final class ModelSubstream implements Reply {
         /** The stream has ended well, or because of its client: what still waits has no outcome. */
         void end() {
             endResponded();
-            for (Iterator<StreamedCall> rest = waiting.iterator(); rest.hasNext(); rest.remove()) {
-                rest.next().exchange().request().cancel();
+            while (!waiting.isEmpty()) {
+                waiting.remove().exchange().request().cancel();
             }
         }
 

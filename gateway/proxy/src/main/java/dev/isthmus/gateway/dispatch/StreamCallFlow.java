@@ -317,6 +317,10 @@ final class StreamCallFlow implements RequestSink {
         return callEnded;
     }
 
+    boolean requestsEnded() {
+        return ended;
+    }
+
     Call call() {
         return call;
     }

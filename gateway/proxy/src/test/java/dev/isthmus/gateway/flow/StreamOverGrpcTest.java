@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class StreamOverGrpcTest {
     private static final String STREAM = "ModelStreamInfer";
 
-    /** Responds as often as the request says, and marks the last response; "bad" fails, "die" ends the call. */
+    /** Responds as often as the request says, and marks the last response; "bad" fails, "die" and "leave" end the call. */
     private record Counting(boolean enveloped) implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
@@ -33,6 +33,7 @@ class StreamOverGrpcTest {
             switch (request.getId()) {
                 case "bad" -> call.sendMessage(Infer.error("it is bad", "bad"));
                 case "die" -> call.close(Status.RESOURCE_EXHAUSTED.withDescription("no more of that"), new Metadata());
+                case "leave" -> call.close(Status.OK, new Metadata());
                 case "silent" -> {}
                 case "malformed" -> call.sendMessage(new byte[] {0x0a, 0x7f});
                 default -> {
@@ -261,6 +262,22 @@ class StreamOverGrpcTest {
             client.send(request("m", "silent", 1)).send(request("m", "die", 1));
             expectError(client, "silent", "no more of that");
             expectError(client, "die", "no more of that");
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            assertThat(client.responses).isEmpty();
+        }
+    }
+
+    @Test
+    void streamOfTheServer_thatEndsWellTooEarly_failsWhatWaits_andTheStreamGoesOn() throws Exception {
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.GENERIC))) {
+            GrpcClient client = open(stage);
+            client.send(request("m", "a", 1)).send(request("m", "leave", 1));
+            expectEnvelope(client, "m", "a", 0);
+            expectError(client, "leave", "upstream 'server' ended its stream without a response to the request");
+            client.send(request("m", "b", 1));
+            expectEnvelope(client, "m", "b", 0);
             client.end();
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
             assertThat(client.responses).isEmpty();

@@ -235,9 +235,10 @@ final class Generation {
     }
 
     void start() {
-        double share = config.limits().maxBuffered();
+        // First, as it may block: after the next steps, calls of the previous configuration meet what is shared.
+        resources.telemetry().configure(config);
         long direct = PlatformDependent.maxDirectMemory();
-        long held = (long) (share * direct);
+        long held = (long) (config.limits().maxBuffered() * direct);
         resources.traffic().memory().limit(held, held + (direct - held) / 2);
         resources.upstreams().checked().configure(routes);
         upstreams.install();
@@ -248,7 +249,6 @@ final class Generation {
                 .perSecond(config.health().maxModelChecks());
         traffic.install();
         other = null;
-        resources.telemetry().configure(config);
         catalogue.start();
     }
 

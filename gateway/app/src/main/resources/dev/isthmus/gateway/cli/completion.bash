@@ -33,7 +33,7 @@ _isthmus() {
     "completion completion") COMPREPLY=($(compgen -W 'bash zsh fish' -- "$current")) ;;
     "help help") COMPREPLY=($(compgen -W 'serve validate check explain diff schema key validate-request infer replay health problems errors gateways servers models top tap ramps shadows drift cache call audit logging completion help version' -- "$current")) ;;
   esac
-  [ ${#COMPREPLY[@]} = 0 ] || return
+  [[ ${#COMPREPLY[@]} = 0 && $current == -* ]] || return
   case ${COMP_WORDS[1]} in
     serve) COMPREPLY=($(compgen -W '--config --port --host --no-watch --help' -- "$current")) ;;
     validate) COMPREPLY=($(compgen -W '--probe --timeout --output --help' -- "$current")) ;;

@@ -80,7 +80,7 @@ class CompletionScriptsTest {
                   fi
                   case "${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD-1]}" in
                 %s  esac
-                  [ ${#COMPREPLY[@]} = 0 ] || return
+                  [[ ${#COMPREPLY[@]} = 0 && $current == -* ]] || return
                   case ${COMP_WORDS[1]} in
                 %s  esac
                 }

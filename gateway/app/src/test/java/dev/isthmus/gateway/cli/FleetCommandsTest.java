@@ -344,6 +344,8 @@ class FleetCommandsTest {
         "1, isthmus se, serve servers",
         "2, isthmus ramps --a, --admin",
         "1, isthmus trai, ''",
+        "3, isthmus serve --config '', ''",
+        "2, isthmus validate '', ''",
         "1, isthmus to, top",
         "2, isthmus infer --c, --count --concurrency --ca-file"
     })

@@ -41,9 +41,9 @@ case $name in
     export AUTH_ENABLED=false FASTAPI_HOST=127.0.0.1 FASTAPI_PORT=$HTTP_PORT GRPC_HOST=127.0.0.1 GRPC_PORT
     exec "$venv/bin/python" "$here/oip_conformance/fleets/aissemble_models.py"
     ;;
-  omle) # it has no option for the address
+  omle) # it has no option for the address, and with its default of a thread for each core it refuses calls at the same time
     [ -d "$REPO" ] || "$venv/bin/python" "$here/oip_conformance/fleets/omle_models.py" "$REPO"
-    exec omle-server --model-dir "$REPO" --rest-port "$HTTP_PORT" --grpc-port "$GRPC_PORT"
+    exec omle-server --model-dir "$REPO" --rest-port "$HTTP_PORT" --grpc-port "$GRPC_PORT" --grpc-threads 32 --rest-threads 32
     ;;
   dynamo) # it speaks the protocol over gRPC only
     mkdir -p "$REPO"

@@ -89,6 +89,9 @@ abstract class CallExchange implements HttpExchange, Reply {
             discard();
             if (sink != null) {
                 sink.cancel();
+            } else if (context.operation() == null) {
+                reject(new OipException(
+                        ErrorCode.CANCELLED, "the client cancelled the call before its message was complete"));
             }
         }
     }

@@ -37,6 +37,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The lines that a gateway writes for its calls. */
 class AccessLogTest {
@@ -86,7 +88,7 @@ class AccessLogTest {
                 GatewayConfig.DEFAULT,
                 Map.of(
                         "listeners",
-                        List.of(Listener.DEFAULT.at("127.0.0.1", 0)),
+                        List.of(TestConfigs.with(Listener.DEFAULT.at("127.0.0.1", 0), Map.of("grpcWeb", true))),
                         "upstreams",
                         Map.of(
                                 "alive",
@@ -185,6 +187,20 @@ class AccessLogTest {
         } finally {
             channel.shutdownNow();
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "/inference.GRPCInferenceService/ModelInfer HTTP/1.1\r\nContent-Type: application/grpc-web+proto",
+                INFER + " HTTP/1.1\r\nContent-Type: application/json"
+            })
+    void callCancelledBeforeItsMessageIsComplete_hasALine(String request) throws Exception {
+        start(Map.of());
+        try (Http1Client client = client()) {
+            client.send("POST " + request + "\r\nHost: a\r\nContent-Length: 100\r\n\r\n{");
+        }
+        assertThat(lines(1).getFirst().path("code").asText()).isEqualTo("CANCELLED");
     }
 
     @Test

@@ -45,7 +45,7 @@ public final class EventLoops {
         }
     }
 
-    /** Has a loop run a task; false if it has ended, and its clients' connections with it. */
+    /** Has a loop or another thread run a task; false if that has ended, and a loop's connections with it. */
     public static boolean handOver(Executor loop, Runnable task) {
         try {
             loop.execute(task);

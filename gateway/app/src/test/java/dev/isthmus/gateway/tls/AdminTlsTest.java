@@ -27,14 +27,13 @@ class AdminTlsTest {
     @TempDir
     Path folder = Path.of("");
 
-    private Gateway gateway(String clients) throws Exception {
+    private Gateway gateway(String tls) throws Exception {
         return Gateway.start(TlsStage.config(folder, """
                 default_upstream: local
                 local: {embedded_models: true}
                 listeners: [{port: 0}]
-                admin: {port: 0, tls: {certificates: [{certificate: ca-server.pem, key: ca-server.key}],
-                  handshake_timeout: 500ms, client_certificates: %s}}
-                """.formatted(clients)));
+                admin: {port: 0, tls: {certificates: [{certificate: ca-server.pem, key: ca-server.key}]%s}}
+                """.formatted(tls)));
     }
 
     private static int port(Gateway gateway) {
@@ -46,7 +45,7 @@ class AdminTlsTest {
         TestAuthority authority = new TestAuthority(folder, "ca");
         Issued issued = authority.issue("server", "localhost");
         SSLContext client = TlsStage.trusting(authority, null);
-        try (Gateway gateway = gateway("{mode: none}")) {
+        try (Gateway gateway = gateway("")) {
             try (SSLSocket socket = TlsStage.connect(client, port(gateway), "localhost", "h2", "http/1.1")) {
                 assertThat(TlsStage.ask(socket, METRICS)).startsWith("HTTP/1.1 200 OK");
                 assertThat(socket.getApplicationProtocol()).isEqualTo("http/1.1");
@@ -64,7 +63,7 @@ class AdminTlsTest {
         TestAuthority authority = new TestAuthority(folder, "ca");
         authority.issue("server", "localhost");
         Issued operator = authority.issue("operator");
-        try (Gateway gateway = gateway("{mode: required, ca: ca-ca.pem}");
+        try (Gateway gateway = gateway(", client_certificates: {mode: required, ca: ca-ca.pem}");
                 SSLSocket with = TlsStage.connect(TlsStage.trusting(authority, operator), port(gateway), "localhost")) {
             assertThat(TlsStage.ask(with, METRICS)).startsWith("HTTP/1.1 200 OK");
             try (SSLSocket without = TlsStage.connect(TlsStage.trusting(authority, null), port(gateway), "localhost")) {
@@ -79,7 +78,7 @@ class AdminTlsTest {
     @ValueSource(strings = {"", METRICS})
     void plainTextAndSilence_areClosed(String text) throws Exception {
         new TestAuthority(folder, "ca").issue("server", "localhost");
-        try (Gateway gateway = gateway("{mode: none}");
+        try (Gateway gateway = gateway(", handshake_timeout: 500ms");
                 Socket socket = new Socket(InetAddress.getLoopbackAddress(), port(gateway))) {
             socket.setSoTimeout(20_000);
             socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));

@@ -16,6 +16,9 @@ mkdir -p "$cache"
 
 say() { echo "conformance: $*" >&2; }
 
+# One at a time: the JVMs of the tests install side by side, and apt-get fails while another one has its locks.
+apt-get() { flock "$cache/apt.lock" apt-get "$@"; }
+
 only_missing=
 if [ "${1:-}" = --missing ]; then
   only_missing=1
@@ -25,7 +28,7 @@ fi
 # Installs a missing Debian package if permitted; otherwise reports it.
 debian() {
   local package=$1 why=$2
-  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  if [ "$(id -u)" = 0 ] && type -P apt-get >/dev/null; then
     [ -z "$only_missing" ] || return 0
     say "installing Debian package $package ($why)"
     { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y "$package"; } >"$cache/apt.log" 2>&1 && return

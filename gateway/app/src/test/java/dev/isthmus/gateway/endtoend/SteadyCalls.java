@@ -23,7 +23,9 @@ final class SteadyCalls implements AutoCloseable {
     private static final int PERIOD_MILLIS = 10;
     private static final int AT_ONCE = 10;
     private static final Duration PATIENCE = Duration.ofSeconds(90);
-    private static final int MAX_ACTIVE = 500;
+    /** Fewer than the local queue takes of one model, for one server may have all of them. */
+    private static final int MAX_ACTIVE = 100;
+
     private static final byte[] REQUEST = request();
 
     private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();

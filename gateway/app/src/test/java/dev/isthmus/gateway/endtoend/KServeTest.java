@@ -224,6 +224,7 @@ class KServeTest {
                 """)) {
             kserve.awaitStatus(gateway, "simple", 200);
             assertThat(kserve.infer(gateway, "digits").statusCode()).isEqualTo(404);
+            await().atMost(KServeCluster.PATIENCE).until(() -> !warnings().isEmpty());
             assertThat(warnings())
                     .singleElement()
                     .asString()

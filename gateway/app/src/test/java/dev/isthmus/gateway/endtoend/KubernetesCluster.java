@@ -235,6 +235,22 @@ final class KubernetesCluster implements AutoCloseable {
                  'subjects': [{'kind': 'ServiceAccount', 'name': 'isthmus', 'namespace': '%s'}],
                  'roleRef': {'apiGroup': 'rbac.authorization.k8s.io', 'kind': '%sRole', 'name': '%1$s'}}
                 """.formatted(name, account, scope));
+        // Roles hold once the API server has read them itself.
+        String namespace = in.substring(in.lastIndexOf('/') + 1);
+        await().atMost(START).until(() -> allowed(account, "watch", namespace, group, kind));
+    }
+
+    /** Whether the account of a namespace may do something with a kind of resources, in a namespace or in the cluster. */
+    boolean allowed(String account, String verb, String namespace, String group, String kind)
+            throws IOException, InterruptedException {
+        return request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", """
+                        {'spec': {'user': 'system:serviceaccount:%s:isthmus', 'resourceAttributes':
+                          {'verb': '%s', 'namespace': '%s', 'group': '%s', 'resource': '%s'}}}
+                        """.formatted(
+                                account, verb, namespace, group, kind))
+                .path("status")
+                .path("allowed")
+                .asBoolean();
     }
 
     /** A token of the account that is valid as long as a Secret exists, which is created. */

@@ -160,6 +160,7 @@ class KubernetesTest {
                     Gateway next = pod();
                     Gateway old = pods.set(i, next);
                     cluster.slice(namespace, "triton", "pod-" + port(next), port(next), PodState.READY);
+                    awaitPorts(gateway, port(old), port(pods.get(1 - i)), port(next));
                     cluster.slice(namespace, "triton", "pod-" + port(old), port(old), PodState.TERMINATING);
                     old.drain("SIGTERM", true);
                     old.close();
@@ -180,21 +181,9 @@ class KubernetesTest {
     void apiServerGone_lastServersStay() throws Exception {
         Gateway pod = pod();
         cluster.slice(namespace, "triton", "a", port(pod), PodState.READY);
-        try (Gateway gateway = gateway(service());
-                SteadyCalls calls =
-                        new SteadyCalls(gateway.addresses().getFirst().getPort())) {
+        try (Gateway gateway = gateway(service())) {
             awaitPorts(gateway, port(pod));
-            calls.awaitMore(CALLS);
-            cluster.stopApiServer();
-            try {
-                await().atMost(PATIENCE).until(() -> !warnings().isEmpty());
-                calls.awaitMore(CALLS);
-                awaitPorts(gateway, port(pod));
-            } finally {
-                cluster.startApiServer();
-            }
-            calls.stop();
-            assertThat(calls.failures).isEmpty();
+            lastServersStay(gateway, port(pod));
             cluster.slice(namespace, "triton", "b", 9002, PodState.READY);
             awaitPorts(gateway, port(pod), 9002);
             // An API server that has just started may refuse with 403 before it has read its roles: that is another
@@ -204,6 +193,22 @@ class KubernetesTest {
                     .contains("its last servers stay in use: the connection to the API server has ended");
         } finally {
             pod.close();
+        }
+    }
+
+    private void lastServersStay(Gateway gateway, int port) throws Exception {
+        try (SteadyCalls calls = new SteadyCalls(gateway.addresses().getFirst().getPort())) {
+            calls.awaitMore(CALLS);
+            cluster.stopApiServer();
+            try {
+                await().atMost(PATIENCE).until(() -> !warnings().isEmpty());
+                calls.awaitMore(CALLS);
+                awaitPorts(gateway, port);
+            } finally {
+                cluster.startApiServer();
+            }
+            calls.stop();
+            assertThat(calls.failures).isEmpty();
         }
     }
 

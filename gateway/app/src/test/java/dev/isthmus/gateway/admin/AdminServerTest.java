@@ -127,22 +127,25 @@ class AdminServerTest {
         reload();
         HttpResponse<String> response = get("/metrics");
         assertThat(response.headers().firstValue("content-type").orElse("")).startsWith("text/plain; version=0.0.4");
-        assertThat(response.body())
-                .contains("isthmus_config_reloads_total{result=\"applied\"} 1.0")
-                .contains("isthmus_config_reloads_total{result=\"rejected\"} 0.0")
-                .contains("isthmus_config_generation 1.0")
-                .contains("isthmus_config_last_reload_success 1.0")
-                .contains("isthmus_requests_under_way{protocol=\"rest\"} 0.0")
-                .contains("isthmus_requests_seconds_count{code=\"OK\",model=\"digits\",operation=\"model_metadata\","
-                        + "protocol=\"rest\"} 1")
-                .contains("isthmus_requests_seconds_bucket{code=\"NOT_FOUND\",model=\"default\","
-                        + "operation=\"model_metadata\",protocol=\"rest\",le=\"5.0E-4\"}")
-                .contains("isthmus_request_phase_seconds_count{")
-                .contains("isthmus_request_bytes_total{")
-                .contains("isthmus_response_bytes_total{")
-                .contains("isthmus_buffers_direct_bytes ")
-                .contains("jvm_memory_used_bytes{")
-                .contains("jvm_threads_live_threads ");
+        // A call ends after its response was written.
+        await().atMost(Duration.ofSeconds(20))
+                .untilAsserted(() -> assertThat(get("/metrics").body())
+                        .contains("isthmus_config_reloads_total{result=\"applied\"} 1.0")
+                        .contains("isthmus_config_reloads_total{result=\"rejected\"} 0.0")
+                        .contains("isthmus_config_generation 1.0")
+                        .contains("isthmus_config_last_reload_success 1.0")
+                        .contains("isthmus_requests_under_way{protocol=\"rest\"} 0.0")
+                        .contains(
+                                "isthmus_requests_seconds_count{code=\"OK\",model=\"digits\",operation=\"model_metadata\","
+                                        + "protocol=\"rest\"} 1")
+                        .contains("isthmus_requests_seconds_bucket{code=\"NOT_FOUND\",model=\"default\","
+                                + "operation=\"model_metadata\",protocol=\"rest\",le=\"5.0E-4\"}")
+                        .contains("isthmus_request_phase_seconds_count{")
+                        .contains("isthmus_request_bytes_total{")
+                        .contains("isthmus_response_bytes_total{")
+                        .contains("isthmus_buffers_direct_bytes ")
+                        .contains("jvm_memory_used_bytes{")
+                        .contains("jvm_threads_live_threads "));
     }
 
     @Test

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -146,7 +147,9 @@ class AuditTest {
     void load_isOfTheCaller_ofTheListener() throws Exception {
         InetSocketAddress listener = gateway.addresses().getFirst();
         send(listener, "POST", "/v2/repository/models/simple/unload", "key-of-ml");
-        JsonNode entry = last();
+        // A call ends after its response was written.
+        JsonNode entry =
+                await().until(this::last, each -> each.path("by").asText().equals("caller"));
         assertThat(text(entry, "by", "who", "action", "subject", "done"))
                 .isEqualTo("caller|ml-team|model unload|simple|false");
         assertThat(entry.path("failure").asText()).isNotEmpty();

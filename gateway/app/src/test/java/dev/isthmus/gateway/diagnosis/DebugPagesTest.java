@@ -285,7 +285,8 @@ class DebugPagesTest {
         assertThat(json("/debug/errors").path("servers").get(0).path("last")).hasSize(ServerErrors.ERRORS_OF_SERVER);
         assertThat(json("/debug/errors?upstream=v").path("servers")).isEmpty();
 
-        JsonNode call = json("/debug/calls/r-24");
+        // A call ends after its response was written.
+        JsonNode call = await().until(() -> json("/debug/calls/r-24"), kept -> kept.has("server"));
         assertThat(call.path("server").asText()).isEqualTo(server.endpoint().authority());
         assertThat(call.path("reason").asText()).contains("no space left");
         assertThat(call.path("upstream_ms").asDouble()).isPositive();

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.endtoend;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.TestAuthority;
@@ -39,10 +40,11 @@ class BrowserTest {
                     .endsWith("all passed\n");
             // Those of the allowed page, from each of its clients at both addresses, and the messages of
             // streams; the foreign page sent none.
-            assertThat(gateway.meters().find("isthmus.requests").tags("protocol", "grpc_web").timers().stream()
-                            .mapToLong(Timer::count)
-                            .sum())
-                    .isEqualTo(2 * (9 + 3));
+            await().untilAsserted(() -> assertThat(
+                            gateway.meters().find("isthmus.requests").tags("protocol", "grpc_web").timers().stream()
+                                    .mapToLong(Timer::count)
+                                    .sum())
+                    .isEqualTo(2 * (9 + 3)));
         }
     }
 }

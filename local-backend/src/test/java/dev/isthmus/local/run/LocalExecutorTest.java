@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -473,13 +474,35 @@ class LocalExecutorTest {
     @Test
     void close_failsWhatIsQueued_andLetsRunsFinish() throws Exception {
         LocalExecutor executor = new LocalExecutor(1, 4, LONG, LONG);
-        Outcome running = Runs.submit(executor, turns, Runs.turns(20_000));
-        running.awaitBegun();
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        CompletableFuture<Long> ran = new CompletableFuture<>();
+        assertThat(turns.retain()).isTrue();
+        executor.submit(turns, Runs.turns(3), Long.MAX_VALUE, ByteBufAllocator.DEFAULT, new InferCallback() {
+            @Override
+            public void started(boolean first) {
+                begun.countDown();
+                awaitEnd(goOn);
+            }
+
+            @Override
+            public void done(InferResponse response) {
+                ran.complete(new Outcome.Response(response).longs("TURNS")[0]);
+                response.release();
+            }
+
+            @Override
+            public void failed(OipException failure) {
+                ran.completeExceptionally(failure);
+            }
+        });
+        begun.await();
         Outcome queued = Runs.submit(executor, turns, Runs.turns(1));
+        queued.whenEnded(goOn::countDown);
         executor.close();
         assertThat(queued.code()).isEqualTo(ErrorCode.UNAVAILABLE);
         assertThat(queued.released()).isTrue();
-        assertThat(running.response("TURNS")).containsExactly(20_000);
+        assertThat(ran).isCompletedWithValue(3L);
     }
 
     @Test

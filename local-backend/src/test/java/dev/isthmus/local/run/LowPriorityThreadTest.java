@@ -27,7 +27,8 @@ class LowPriorityThreadTest {
         int before = nice();
         try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
             thread.submit(LowPriorityThread::lower).get();
-            assertThat(thread.submit(LowPriorityThreadTest::nice).get()).isEqualTo(LowPriorityThread.NICE);
+            // More if the whole process has less priority: only root may raise it.
+            assertThat(thread.submit(LowPriorityThreadTest::nice).get()).isGreaterThanOrEqualTo(LowPriorityThread.NICE);
         }
         assertThat(nice()).isEqualTo(before);
     }

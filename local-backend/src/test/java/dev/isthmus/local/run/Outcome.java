@@ -101,6 +101,10 @@ final class Outcome implements InferCallback {
                 .isTrue();
     }
 
+    void whenEnded(Runnable action) {
+        answer.whenComplete((response, failure) -> action.run());
+    }
+
     boolean ended() {
         return answer.isDone();
     }

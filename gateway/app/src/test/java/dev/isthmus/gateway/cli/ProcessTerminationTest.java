@@ -101,10 +101,15 @@ class ProcessTerminationTest {
                 GatewayUnderTest.start(folder.resolve("a.yaml"), "{delay: " + delay + ", timeout: 10m}")) {
             int port = Integer.parseInt(gateway.await(SERVES));
             try (Socket client = new Socket(InetAddress.getLoopbackAddress(), port)) {
+                // A connection that has a response is one of the gateway's.
+                client.getOutputStream().write("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(US_ASCII));
+                assertThat(client.getInputStream().read()).isEqualTo('H');
                 gateway.signal(name);
                 gateway.await("draining: SIG" + name);
                 gateway.await("accepting no connections; open connections: 1");
-                assertThat(client.getInputStream().read()).isNegative();
+                assertThat(client.getInputStream().readAllBytes())
+                        .asString(US_ASCII)
+                        .contains(" 200 OK");
             }
             assertThat(gateway.exitCode()).isZero();
         }

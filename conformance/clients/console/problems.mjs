@@ -106,7 +106,7 @@ await path('an expired certificate: file, since when, what to do', async (page, 
 
 await path('a caller over its limit: caller, model, limit', async (page, click) => {
   const limit = await listed(page, click, "Caller 'batch' is over the rate limit of model 'limited'");
-  await until('limit', () => limit.innerText(), /warning[\s\S]*5 requests per second for each caller[\s\S]*'batch' \(\d+ of/);
+  await until('limit', () => limit.innerText(), /warning[\s\S]*1 requests? per second for each caller[\s\S]*'batch' \(\d+ of/);
   await click(limit.getByRole('link', { name: 'Failed calls' }));
   await until('calls', () => page.locator('.page.live tbody tr').first().innerText(), /429 RESOURCE_EXHAUSTED[\s\S]*limited/);
   expect('address', page.url(), /#\/live\?model=limited&outcome=failed$/);

@@ -108,7 +108,7 @@ class ConformanceTest {
             List<Script.Outcome> outcomes = new ArrayList<>();
             for (String client : List.of("grpc", "rest")) {
                 List<String> arguments = new ArrayList<>(replay);
-                arguments.addAll(List.of("--wire", client));
+                arguments.addAll(List.of("--wire", client, "--timeout", "30"));
                 if (!client.equals(subject.wire())) {
                     arguments.add("--cross");
                 }

@@ -52,7 +52,7 @@ class ConsoleProblemsTest {
               ranker:
                 targets: [{upstream: good, model: score, weight: 1}, {upstream: canary, model: score, weight: 1}]
                 ramp: {target: canary, steps: [50%, 100%], interval: 1h}
-              limited: {upstream: good, model: score, rates: [{principal: true, requests_per_second: 5}]}
+              limited: {upstream: good, model: score, rates: [{principal: true, requests_per_second: 1}]}
               shared: {upstream: good, model: score, cache: {}, batching: {}}
               "HOSTILE": {upstream: hung, model: score, timeout: 1s}
             """;

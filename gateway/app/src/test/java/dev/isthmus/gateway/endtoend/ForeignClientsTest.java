@@ -131,7 +131,7 @@ class ForeignClientsTest {
                     channel.newCall(STREAM, CallOptions.DEFAULT), new Counter(counted));
             stream.onNext(repeat(0));
             stream.onCompleted();
-            assertThat(counted.get(2, TimeUnit.MINUTES)).isEqualTo(RESPONSES);
+            assertThat(counted.get(20, TimeUnit.MINUTES)).isEqualTo(RESPONSES);
         } finally {
             channel.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
         }

@@ -47,11 +47,11 @@ class RealRowLimitTest {
             """.formatted(protocol, triton.port(protocol));
     }
 
-    private HttpResponse<String> send(Gateway gateway, String path, String body) {
+    private CompletableFuture<HttpResponse<String>> sendAsync(Gateway gateway, String path, String body) {
         HttpRequest request = HttpRequest.newBuilder(URI.create("http://" + TestGateways.address(gateway) + path))
                 .POST(HttpRequest.BodyPublishers.ofString(body))
                 .build();
-        return client.sendAsync(request, HttpResponse.BodyHandlers.ofString()).join();
+        return client.sendAsync(request, HttpResponse.BodyHandlers.ofString());
     }
 
     private static double calls(Gateway gateway) {
@@ -74,7 +74,7 @@ class RealRowLimitTest {
     private void inferAtOnce(Gateway gateway) {
         String body = "{\"inputs\":[" + tensor("INPUT0") + "," + tensor("INPUT1") + "]}";
         List<CompletableFuture<HttpResponse<String>>> responses = Stream.generate(
-                        () -> CompletableFuture.supplyAsync(() -> send(gateway, "/v2/models/simple/infer", body)))
+                        () -> sendAsync(gateway, "/v2/models/simple/infer", body))
                 .limit(AT_ONCE)
                 .toList();
         assertThat(responses)
@@ -98,7 +98,8 @@ class RealRowLimitTest {
         config.put("max_batch_size", maxBatchSize);
         ObjectNode load = JSON.createObjectNode();
         load.putObject("parameters").put("config", config.toString());
-        assertThat(send(gateway, "/v2/repository/models/simple/load", load.toString())
+        assertThat(sendAsync(gateway, "/v2/repository/models/simple/load", load.toString())
+                        .join()
                         .statusCode())
                 .isEqualTo(200);
     }

@@ -28,7 +28,7 @@ final class TestGateways {
 
     static void awaitReady(Gateway... gateways) {
         for (Gateway gateway : gateways) {
-            await().atMost(Duration.ofSeconds(30)).until(() -> everyServerIsReady(gateway.catalogue()));
+            await().atMost(Duration.ofMinutes(2)).until(() -> everyServerIsReady(gateway.catalogue()));
         }
     }
 

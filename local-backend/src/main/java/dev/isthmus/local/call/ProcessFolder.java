@@ -119,10 +119,7 @@ public record ProcessFolder(Path path) {
     }
 
     private static void delete(Path all) throws IOException {
-        if (!Files.exists(all)) {
-            return;
-        }
-        try (Stream<Path> files = Files.walk(all)) {
+        try (Stream<Path> files = Files.exists(all) ? Files.walk(all) : Stream.empty()) {
             for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
                 Files.deleteIfExists(file);
             }

@@ -11,8 +11,8 @@ import java.io.OutputStream;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
-import org.slf4j.LoggerFactory;
 
 /**
  * The process of the local models of another gateway, with {@code local: {process: own}}: a gateway on a Unix socket.
@@ -52,6 +52,8 @@ final class LocalProcessCommand extends Command {
             console.out().println(LocalProcess.LOADED);
             end.join();
         }
+        // Nothing writes there any more.
+        folder.delete();
         return 0;
     }
 
@@ -62,12 +64,13 @@ final class LocalProcessCommand extends Command {
         } catch (IOException ended) {
             // As good as the end.
         }
-        CompletableFuture.delayedExecutor(END.toSeconds(), TimeUnit.SECONDS)
-                .execute(() -> Runtime.getRuntime().halt(0));
-        try {
-            folder.delete();
-        } catch (IOException e) {
-            LoggerFactory.getLogger(LocalProcessCommand.class).warn("the folder of this process stays", e);
-        }
+        CompletableFuture.delayedExecutor(END.toSeconds(), TimeUnit.SECONDS).execute(new FutureTask<>(() -> {
+            try {
+                folder.delete();
+                return folder;
+            } finally {
+                Runtime.getRuntime().halt(0);
+            }
+        }));
     }
 }

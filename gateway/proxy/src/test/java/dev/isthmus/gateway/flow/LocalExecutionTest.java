@@ -90,6 +90,14 @@ class LocalExecutionTest {
      * rejected.
      */
     private void awaitRunning() {
+        // It has arrived before those that ask.
+        await().until(() -> stage.proxy()
+                        .meters()
+                        .get("isthmus.requests.under.way")
+                        .tag("protocol", "grpc")
+                        .gauge()
+                        .value()
+                == 1);
         await().until(() -> ask(1, "x-request-timeout-ms: 100").status() == 504);
     }
 

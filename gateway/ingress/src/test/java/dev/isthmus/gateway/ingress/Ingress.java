@@ -109,7 +109,7 @@ final class Ingress implements AutoCloseable {
 
         Client(Socket socket) throws IOException {
             this.socket = socket;
-            socket.setSoTimeout(3_000);
+            socket.setSoTimeout(20_000);
             this.in = new BufferedInputStream(socket.getInputStream());
         }
 

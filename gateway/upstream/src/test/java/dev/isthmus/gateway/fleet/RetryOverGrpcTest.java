@@ -187,7 +187,7 @@ class RetryOverGrpcTest {
             Cluster cluster = fleet.cluster(
                     UpstreamProtocol.GRPC, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
             assertThat(fleet.infer(cluster).failure().message())
-                    .matches("upstream 'triton' did not respond within (4\\d\\d|500) ms");
+                    .matches("upstream 'triton' did not respond within \\d+ ms");
             assertThat(one.requests() + two.requests()).isLessThanOrEqualTo(1);
         }
     }

@@ -172,7 +172,7 @@ class RetryOverRestTest {
             Cluster cluster = fleet.cluster(
                     UpstreamProtocol.REST, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
             OipException failure = fleet.infer(cluster).failure();
-            assertThat(failure.message()).matches("upstream 'triton' did not respond within (4\\d\\d|500) ms");
+            assertThat(failure.message()).matches("upstream 'triton' did not respond within \\d+ ms");
             assertThat(executed.get()).isLessThanOrEqualTo(1);
         }
     }

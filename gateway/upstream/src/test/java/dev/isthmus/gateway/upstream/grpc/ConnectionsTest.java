@@ -16,6 +16,7 @@ import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.Test;
 class ConnectionsTest {
     private static final int MAX_CONCURRENT_STREAMS = 3;
     private static final Duration SHORT = Duration.ofMillis(200);
+    private static final Duration TWO_SECONDS = Duration.ofSeconds(2);
 
     private final GrpcUpstreamCalls calls = new GrpcUpstreamCalls();
 
@@ -36,6 +38,11 @@ class ConnectionsTest {
 
     private static ConnectionRules impatient() {
         return new ConnectionRules(8, 100, SHORT, SHORT);
+    }
+
+    /** @param patience with a server that neither sends SETTINGS nor answers */
+    private static ConnectionRules pinging(Duration idle, Duration patience) {
+        return new ConnectionRules(8, 100, idle, patience);
     }
 
     private void expectUnreachable(RawHttp2Server.Script script) throws Exception {
@@ -103,15 +110,24 @@ class ConnectionsTest {
     void reset_ofAServerThatMindsTheDeadline_isTheDeadline() throws Exception {
         CountDownLatch requested = new CountDownLatch(1);
         CountDownLatch reset = new CountDownLatch(1);
-        Call call = calls.bench.callWithin(SHORT);
+        CompletableFuture<Call> hurried = new CompletableFuture<>();
         try (var server = RawHttp2Server.responding((peer, stream) -> {
+            if (stream == 1) {
+                peer.respond(stream);
+                return;
+            }
             requested.countDown();
-            await().until(() -> System.nanoTime() - call.deadlineNanos() > 0);
+            await().until(() -> System.nanoTime() - hurried.join().deadlineNanos() > 0);
             peer.words(Http2FrameTypes.RST_STREAM, stream, (int) Http2Error.CANCEL.code());
             reset.countDown();
         })) {
-            RecordedReply reply = calls.infer(calls.to(loopback(server.port())), call, 1);
-            requested.await();
+            GrpcUpstream upstream = calls.to(loopback(server.port()));
+            // There is a connection before the time begins to pass.
+            assertThat(calls.infer(upstream).protobuf()).containsExactly(7);
+            Call call = calls.bench.callWithin(SHORT);
+            hurried.complete(call);
+            RecordedReply reply = calls.infer(upstream, call, 1);
+            await().until(() -> requested.getCount() == 0 || reply.ended());
             // The loop is late, as on a busy machine: it handles the reset before the expired timeout.
             calls.bench.loop().submit(() -> reset.await(30, TimeUnit.SECONDS));
             assertThat(reply.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
@@ -136,8 +152,8 @@ class ConnectionsTest {
             peer.await(Http2FrameTypes.GO_AWAY);
         };
         try (var server = new RawHttp2Server(script)) {
-            OipException failure =
-                    calls.infer(calls.to(loopback(server.port()), impatient())).failure();
+            OipException failure = calls.infer(calls.to(loopback(server.port()), pinging(SHORT, TWO_SECONDS)))
+                    .failure();
             assertThat(failure).hasMessageStartingWith("upstream 'triton' did not answer a ping within ");
             assertThat(server.pings()).isEqualTo(1);
         }
@@ -154,8 +170,8 @@ class ConnectionsTest {
             peer.await(Http2FrameTypes.GO_AWAY);
         };
         try (var server = new RawHttp2Server(script)) {
-            OipException failure =
-                    calls.infer(calls.to(loopback(server.port()), impatient())).failure();
+            OipException failure = calls.infer(calls.to(loopback(server.port()), pinging(SHORT, TWO_SECONDS)))
+                    .failure();
             assertThat(failure).hasMessageStartingWith("upstream 'triton' did not answer a ping within ");
             assertThat(server.pings()).isEqualTo(1);
         }
@@ -168,7 +184,8 @@ class ConnectionsTest {
             peer.await(Http2FrameTypes.PING);
             peer.respond(stream);
         })) {
-            RecordedReply reply = calls.infer(calls.to(loopback(server.port()), impatient()));
+            RecordedReply reply =
+                    calls.infer(calls.to(loopback(server.port()), pinging(SHORT, GrpcUpstreamCalls.LONG)));
             assertThat(reply.protobuf()).containsExactly(7);
             assertThat(server.connections()).isEqualTo(1);
         }
@@ -177,7 +194,7 @@ class ConnectionsTest {
     /** gRPC's servers close a connection after more. */
     @Test
     void quietServer_getsTwoPings_andTheNextMuchLater() throws Exception {
-        ConnectionRules frequent = new ConnectionRules(8, 100, SHORT.dividedBy(10), SHORT);
+        ConnectionRules frequent = pinging(SHORT.dividedBy(10), GrpcUpstreamCalls.LONG);
         try (var quiet = RawHttp2Server.responding((peer, stream) -> peer.await(Http2FrameTypes.GO_AWAY));
                 var other = RawHttp2Server.responding((peer, stream) -> {
                     for (int i = 0; i < 6; i++) {
@@ -185,7 +202,8 @@ class ConnectionsTest {
                     }
                     peer.respond(stream);
                 })) {
-            RecordedReply waiting = calls.infer(calls.to(loopback(quiet.port()), impatient()));
+            RecordedReply waiting =
+                    calls.infer(calls.to(loopback(quiet.port()), pinging(SHORT, GrpcUpstreamCalls.LONG)));
             assertThat(calls.infer(calls.to(loopback(other.port()), frequent)).protobuf())
                     .containsExactly(7);
             await().untilAsserted(() -> assertThat(quiet.pings()).isEqualTo(2));

@@ -91,7 +91,8 @@ class LostServerFlowTest {
         "BY_NAME, REST", "BY_PATTERN, REST", "BY_DEFAULT, REST", "DISCOVERED, REST"
     })
     void onlyServerGoes_modelIsNotReady_untilItIsBack(Configured how, UpstreamProtocol protocol) throws Exception {
-        FakeV2Server first = FakeV2Server.on(protocol, 0).with("model", "FP32");
+        FakeV2Server first =
+                FakeV2Server.on(protocol, TestConfigs.unusedEndpoint().port()).with("model", "FP32");
         try (Stage stage = gateway(how, first)) {
             awaitReady(stage, how, true);
             first.close();
@@ -107,7 +108,8 @@ class LostServerFlowTest {
     @ParameterizedTest
     @CsvSource({"BY_NAME", "BY_PATTERN", "BY_DEFAULT"})
     void serverWasNeverThere_modelIsNotReady(Configured how) throws Exception {
-        FakeV2Server gone = FakeV2Server.grpc();
+        FakeV2Server gone = FakeV2Server.on(
+                UpstreamProtocol.GRPC, TestConfigs.unusedEndpoint().port());
         gone.close();
         try (Stage stage = gateway(how, gone)) {
             awaitReady(stage, how, false);

@@ -196,7 +196,7 @@ class ChecksTest {
 
     @Test
     void serverThatIsReplaced_isDescribedAnew() throws Exception {
-        FakeV2Server first = triton(0);
+        FakeV2Server first = triton(TestConfigs.unusedEndpoint().port());
         watch(Set.of(), first);
         awaitReady(true);
         first.close();
@@ -214,7 +214,7 @@ class ChecksTest {
     @Test
     void ejectedServerThatRestarts_isUsedAgain() throws Exception {
         try (FakeV2Server other = triton(0)) {
-            FakeV2Server first = triton(0);
+            FakeV2Server first = triton(TestConfigs.unusedEndpoint().port());
             watch(Set.of(), other, first);
             awaitReady(true, true);
             first.close();
@@ -232,9 +232,8 @@ class ChecksTest {
 
     @Test
     void grpcServerThatRestarts_isSeenWithinFiveSeconds() throws Exception {
-        int port;
-        try (FakeV2Server first = FakeV2Server.grpc().with("a", "FP32")) {
-            port = first.endpoint().port();
+        int port = TestConfigs.unusedEndpoint().port();
+        try (FakeV2Server first = FakeV2Server.on(UpstreamProtocol.GRPC, port).with("a", "FP32")) {
             set.close();
             set = start(
                     TestConfigs.upstream(UpstreamProtocol.GRPC, first.endpoint()), Duration.ofMillis(200), Set.of(A));

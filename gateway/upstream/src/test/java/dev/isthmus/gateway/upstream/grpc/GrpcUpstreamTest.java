@@ -26,6 +26,7 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.grpc.Metadata;
+import io.grpc.ServerCall;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
@@ -35,6 +36,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -318,13 +320,14 @@ class GrpcUpstreamTest {
 
     @Test
     void endpoint_thatComesBack_isUsedAgain() throws Exception {
-        var server = FakeGrpcServer.echo();
-        GrpcUpstream upstream = upstream(server.endpoint());
-        assertThat(infer(upstream, direct(new byte[1])).protobuf()).hasSize(1);
-        server.stop();
+        Endpoint endpoint = TestConfigs.unusedEndpoint();
+        GrpcUpstream upstream = upstream(endpoint);
+        BiConsumer<byte[], ServerCall<byte[], byte[]>> echo = (request, call) -> FakeGrpcServer.respond(call, request);
+        try (var _ = FakeGrpcServer.unary(endpoint.port(), echo)) {
+            assertThat(infer(upstream, direct(new byte[1])).protobuf()).hasSize(1);
+        }
         infer(upstream, direct(new byte[1])).failure();
-        try (var again =
-                FakeGrpcServer.unary(server.port(), (request, call) -> FakeGrpcServer.respond(call, request))) {
+        try (var again = FakeGrpcServer.unary(endpoint.port(), echo)) {
             await().atMost(Duration.ofSeconds(20)).ignoreExceptions().until(() -> {
                 return infer(upstream, direct(new byte[1])).protobuf().length == 1;
             });

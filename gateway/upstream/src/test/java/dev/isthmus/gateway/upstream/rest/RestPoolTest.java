@@ -222,18 +222,17 @@ class RestPoolTest {
 
     @Test
     void endpoint_thatComesBack_isUsedAgain() throws Exception {
-        int port;
-        RestUpstream upstream;
-        try (var server = FakeRestServer.sending(ok("{}"))) {
-            port = server.endpoint().port();
-            upstream = rest.upstream(server.endpoint());
+        Endpoint endpoint = TestConfigs.unusedEndpoint();
+        FakeRestServer.Script script = (request, out) -> {
+            write(out, ok("{}"));
+            return true;
+        };
+        RestUpstream upstream = rest.upstream(endpoint);
+        try (var _ = FakeRestServer.on(endpoint.port(), script)) {
             RestBench.bytes(rest.infer(upstream));
         }
         rest.infer(upstream).failure();
-        try (var again = FakeRestServer.on(port, (request, out) -> {
-            write(out, ok("{}"));
-            return true;
-        })) {
+        try (var again = FakeRestServer.on(endpoint.port(), script)) {
             await().ignoreExceptions()
                     .until(() -> RestBench.text(rest.infer(upstream)).equals("{}"));
             assertThat(again.connections()).isPositive();

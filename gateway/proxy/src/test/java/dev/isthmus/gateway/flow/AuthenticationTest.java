@@ -190,13 +190,14 @@ class AuthenticationTest {
                             .status()
                             .getCode())
                     .isEqualTo(Status.Code.OK);
-            assertThat(stage.proxy()
-                            .meters()
-                            .get("isthmus.principal.requests")
-                            .tags("principal", "alice", "result", "ok")
-                            .counter()
-                            .count())
-                    .isEqualTo(2);
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(stage.proxy()
+                                    .meters()
+                                    .get("isthmus.principal.requests")
+                                    .tags("principal", "alice", "result", "ok")
+                                    .counter()
+                                    .count())
+                            .isEqualTo(2));
         }
     }
 

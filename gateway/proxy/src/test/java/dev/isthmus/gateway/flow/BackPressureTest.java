@@ -233,7 +233,7 @@ class BackPressureTest {
             AtomicInteger sent = new AtomicInteger();
             byte[] message = large("m");
             assertThat(flood(client, message, sent)).isLessThan(BOUND);
-            assertThat(slow.taken).hasValue(1);
+            await().untilAsserted(() -> assertThat(slow.taken).hasValue(1));
             slow.call.get().request(BOUND * 2);
             await().atMost(Duration.ofSeconds(20)).until(() -> slow.taken.get() == sent.get() && client.ready());
             for (int i = 0; i < 50; i++) {
@@ -246,8 +246,9 @@ class BackPressureTest {
         }
     }
 
-    /** Sends while the stream is ready; ends when it has not been ready for a while. */
+    /** Sends while the stream is ready; ends when it is ready no more, for a while. */
     private static int flood(GrpcClient client, byte[] message, AtomicInteger sent) {
+        await().atMost(Duration.ofSeconds(60)).until(client::ready);
         AtomicLong last = new AtomicLong(System.nanoTime());
         await().pollInterval(Duration.ofMillis(1))
                 .atMost(Duration.ofSeconds(60))
@@ -278,7 +279,7 @@ class BackPressureTest {
             GrpcClient client = GrpcClient.open(stage.channel(), STREAM);
             AtomicInteger sent = new AtomicInteger();
             assertThat(flood(client, large("m"), sent)).isLessThan(BOUND);
-            assertThat(taken).hasValue(1);
+            await().untilAsserted(() -> assertThat(taken).hasValue(1));
             go.countDown();
             for (int i = 0; i < sent.get(); i++) {
                 client.response();

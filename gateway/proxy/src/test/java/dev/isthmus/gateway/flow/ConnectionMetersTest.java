@@ -121,12 +121,12 @@ class ConnectionMetersTest {
         try (FakeV2Server server = FakeV2Server.rest();
                 ProxyServer gateway = inFrontOf("rest", server.endpoint().port())) {
             // The first checks are over, which may open several.
-            await().atMost(PATIENCE).until(() -> gateway.ready() && ofServer(gateway, "opened") > 0);
-            double before = ofServer(gateway, "opened");
-            assertThat(open(gateway)).isEqualTo(before);
+            await().atMost(PATIENCE).until(() -> gateway.ready() && open(gateway) > 0);
+            assertThat(ofServer(gateway, "opened")).isEqualTo(open(gateway));
             server.close();
-            await().atMost(PATIENCE).until(() -> ofServer(gateway, "closed", "cause", "server") == before);
-            assertThat(open(gateway)).isZero();
+            await().atMost(PATIENCE).until(() -> open(gateway) == 0);
+            await().atMost(PATIENCE)
+                    .until(() -> ofServer(gateway, "closed", "cause", "server") == ofServer(gateway, "opened"));
         }
     }
 
@@ -135,7 +135,7 @@ class ConnectionMetersTest {
     void connection_thatAGrpcServerCloses() throws Exception {
         try (FakeV2Server server = FakeV2Server.grpc();
                 ProxyServer gateway = inFrontOf("grpc", server.endpoint().port())) {
-            await().atMost(PATIENCE).until(() -> ofServer(gateway, "opened") > 0);
+            await().atMost(PATIENCE).until(() -> gateway.ready() && ofServer(gateway, "opened") > 0);
             server.close();
             await().atMost(PATIENCE).until(() -> ofServer(gateway, "closed", "cause", "server") > 0);
         }
@@ -180,12 +180,8 @@ class ConnectionMetersTest {
             try (Http1Client client = client(gateway)) {
                 client.send("POST /v2/models/m/infer HTTP/1.1\r\nHost: h\r\nContent-Length: " + INFER.length()
                         + "\r\n\r\n" + INFER);
-                await().atMost(PATIENCE)
-                        .until(() -> gateway.meters()
-                                        .get("isthmus.endpoint.under.way")
-                                        .gauge()
-                                        .value()
-                                == 1);
+                // A call that has no connection yet closes none.
+                Stage.posted(silent);
             }
             await().atMost(PATIENCE).until(() -> ofServer(gateway, "closed", "cause", "gateway") == 1);
         }

@@ -164,7 +164,8 @@ class PassedResponseTest {
             Http2Client.Response response = callWithoutReading(client);
             PartsServer.Inference inference = server.next().head().data(data, 0, data.length);
             inference.end("0");
-            assertThat(settled(inference.sent)).isBetween(WINDOW, 2 * WINDOW);
+            await().atMost(Duration.ofSeconds(30)).until(() -> inference.sent.get() >= WINDOW);
+            assertThat(settled(inference.sent)).isLessThanOrEqualTo(2 * WINDOW);
             response.reading(true);
             assertThat(grpcStatus(response)).isEqualTo("0");
             assertThat(inference.sent).hasValue(data.length);

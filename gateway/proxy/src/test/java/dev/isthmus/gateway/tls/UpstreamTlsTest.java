@@ -3,10 +3,8 @@ package dev.isthmus.gateway.tls;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import dev.isthmus.gateway.flow.ProxyServer;
+import dev.isthmus.gateway.net.LoggedEvents;
 import dev.isthmus.gateway.settings.TestAuthority;
 import java.io.ByteArrayOutputStream;
 import java.net.URI;
@@ -23,11 +21,11 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 
 /** Servers behind TLS: another gateway, which runs a model. */
 @Timeout(120)
@@ -41,20 +39,19 @@ class UpstreamTlsTest {
     private SSLContext client;
     private @Nullable ProxyServer back;
     private @Nullable ProxyServer front;
-    private final ListAppender<ILoggingEvent> log = new ListAppender<>();
+
+    @RegisterExtension
+    final LoggedEvents log = new LoggedEvents(ClientTls.class.getName());
 
     @BeforeEach
     void start() throws Exception {
         authority = new TestAuthority(folder, "ca");
         authority.issue("front", "localhost", "127.0.0.1");
         client = TlsStage.trusting(authority, null);
-        log.start();
-        ((Logger) LoggerFactory.getLogger(ClientTls.class)).addAppender(log);
     }
 
     @AfterEach
     void stop() {
-        ((Logger) LoggerFactory.getLogger(ClientTls.class)).detachAppender(log);
         if (front != null) {
             front.close();
         }
@@ -152,21 +149,21 @@ class UpstreamTlsTest {
         await().atMost(Duration.ofSeconds(20)).until(front()::ready);
         assertThat(TlsStage.count(front(), "isthmus.tls.handshakes", "side", "upstream", "result", "failed"))
                 .isZero();
-        assertThat(log.list).isEmpty();
+        assertThat(log.all()).isEmpty();
     }
 
     private void expectRefused(String protocol, String reason) throws Exception {
         HttpResponse<byte[]> response = infer(HttpClient.Version.HTTP_1_1, 1);
         assertThat(text(response)).isEqualTo("{\"error\":\"upstream 'back' is not reachable\"}");
         assertThat(response.statusCode()).isEqualTo(503);
-        assertThat(log.list)
+        assertThat(log.messages())
                 .as(protocol)
                 .isNotEmpty()
-                .allSatisfy(line -> assertThat(line.getFormattedMessage())
+                .allSatisfy(line -> assertThat(line)
                         .startsWith("upstream 'back': TLS to ")
                         .contains("127.0.0.1:" + backPort() + " as ")
                         .contains(reason));
-        assertThat(log.list).hasSizeLessThan(10);
+        assertThat(log.all()).hasSizeLessThan(10);
         await().atMost(Duration.ofSeconds(20))
                 .until(() -> front().servers().stream().allMatch(server -> server.checked() && !server.ready()));
         assertThat(front().servers()).isNotEmpty();

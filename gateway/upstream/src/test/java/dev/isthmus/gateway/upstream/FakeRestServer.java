@@ -117,8 +117,8 @@ public final class FakeRestServer implements AutoCloseable {
     }
 
     private void accept() {
-        try {
-            while (true) {
+        while (!socket.isClosed()) {
+            try {
                 Socket accepted = socket.accept();
                 int number = connections.incrementAndGet();
                 open.add(accepted);
@@ -128,10 +128,9 @@ public final class FakeRestServer implements AutoCloseable {
                     return;
                 }
                 Thread.ofVirtual().start(() -> serve(accepted, number));
+            } catch (IOException closed) {
+                // Or a FileShortage, after which it accepts again.
             }
-        } catch (IOException e) {
-            // Closed: the test is over.
-            return;
         }
     }
 

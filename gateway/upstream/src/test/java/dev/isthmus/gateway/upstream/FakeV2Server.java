@@ -144,7 +144,7 @@ public final class FakeV2Server implements AutoCloseable {
     }
 
     /** Responds to the requests held back. */
-    public void release() {
+    public synchronized void release() {
         holding = false;
         held.forEach(call -> call.close(Status.NOT_FOUND.withDescription(unknownModel), new Metadata()));
     }
@@ -176,14 +176,20 @@ public final class FakeV2Server implements AutoCloseable {
                 held.add(call);
             } else if (response != null) {
                 call.sendMessage(response.toByteArray());
-            } else if (holding) {
-                held.add(call);
-            } else {
+            } else if (!held(call)) {
                 call.close(Status.NOT_FOUND.withDescription(unknownModel), new Metadata());
             }
         } catch (InvalidProtocolBufferException e) {
             call.close(Status.INVALID_ARGUMENT, new Metadata());
         }
+    }
+
+    /** Whether the call is held back. */
+    private synchronized boolean held(ServerCall<byte[], byte[]> call) {
+        if (holding) {
+            held.add(call);
+        }
+        return holding;
     }
 
     private @Nullable Message response(String method, byte[] message) throws InvalidProtocolBufferException {

@@ -13,6 +13,7 @@ import org.slf4j.LoggerFactory;
 /** What one logger logs during a test, from INFO up. */
 public final class LoggedEvents implements BeforeEachCallback, AfterEachCallback {
     private final Logger logger;
+    /** Its list is guarded by itself. */
     private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
 
     /** @param name of the logger */
@@ -22,7 +23,9 @@ public final class LoggedEvents implements BeforeEachCallback, AfterEachCallback
 
     /** The events so far. */
     public List<ILoggingEvent> all() {
-        return List.copyOf(appender.list);
+        synchronized (appender) {
+            return List.copyOf(appender.list);
+        }
     }
 
     /** The messages so far. */

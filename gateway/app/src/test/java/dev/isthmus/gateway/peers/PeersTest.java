@@ -276,5 +276,12 @@ class PeersTest {
         assertThatThrownBy(() -> new PeerClient(peers))
                 .isInstanceOf(IOException.class)
                 .hasMessageStartingWith("admin.peers.token_file: ");
+
+        Files.delete(token);
+        Files.createDirectory(
+                token, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        assertThatThrownBy(() -> new PeerClient(peers))
+                .isInstanceOf(IOException.class)
+                .hasMessage("admin.peers.token_file: the file cannot be read");
     }
 }

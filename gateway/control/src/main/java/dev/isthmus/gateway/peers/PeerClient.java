@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.peers;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.net.FailureReason;
@@ -15,8 +14,6 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.charset.CharacterCodingException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.util.HashMap;
 import java.util.List;
@@ -59,15 +56,16 @@ final class PeerClient implements AutoCloseable {
             return null;
         }
         String what = "admin.peers.token_file: ";
+        String exposure;
         try {
-            String exposure = SecretFile.exposure(config.tokenFile());
-            if (exposure != null) {
-                throw new IOException(what + exposure);
+            exposure = SecretFile.exposure(config.tokenFile());
+            if (exposure == null) {
+                return Files.readString(config.tokenFile()).strip();
             }
-            return Files.readString(config.tokenFile()).strip();
-        } catch (FileSystemException | CharacterCodingException e) {
+        } catch (IOException e) {
             throw new IOException(what + "the file cannot be read", e);
         }
+        throw new IOException(what + exposure);
     }
 
     /** The answers, in the order of the gateways. Blocks, at most for the timeout. */
@@ -86,8 +84,9 @@ final class PeerClient implements AutoCloseable {
                             HttpResponse.BodyHandlers.ofByteArray(),
                             MAX_SIZE,
                             config.timeout())
-                    .handle((response, failure) ->
-                            failure == null ? answer(address, response) : failed(address, failure));
+                    .handle((response, failure) -> failure == null
+                            ? answer(address, response)
+                            : PeerAnswer.failed(address, FailureReason.of(failure)));
         } catch (IllegalArgumentException e) {
             return CompletableFuture.completedFuture(
                     PeerAnswer.failed(address, "its address, the server name or the token cannot be sent"));
@@ -148,15 +147,9 @@ final class PeerClient implements AutoCloseable {
             return summary == null
                     ? PeerAnswer.failed(address, "its answer is not one of a gateway")
                     : new PeerAnswer(List.of(address), false, summary, "");
-        } catch (JsonProcessingException e) {
-            return PeerAnswer.failed(address, "its answer is not JSON");
         } catch (IOException e) {
-            return failed(address, e);
+            return PeerAnswer.failed(address, "its answer is not JSON");
         }
-    }
-
-    private static PeerAnswer failed(String address, Throwable failure) {
-        return PeerAnswer.failed(address, FailureReason.of(failure));
     }
 
     @Override

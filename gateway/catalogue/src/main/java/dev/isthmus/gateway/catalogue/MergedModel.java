@@ -63,16 +63,10 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
     private record UpstreamModel(String upstream, ModelRef requested) {}
 
     private static ModelDescription form(List<ModelDescription> sources) {
-        Optional<ModelDescription> best =
-                first(sources.stream().filter(ModelDescription::namesTensors).toList());
-        return best.or(() -> first(sources)).orElse(sources.getFirst());
-    }
-
-    private static Optional<ModelDescription> first(List<ModelDescription> sources) {
-        return sources.stream()
-                .filter(ModelDescription::ready)
-                .findFirst()
-                .or(() -> sources.stream().findFirst());
+        List<ModelDescription> naming =
+                sources.stream().filter(ModelDescription::namesTensors).toList();
+        List<ModelDescription> from = naming.isEmpty() ? sources : naming;
+        return from.stream().filter(ModelDescription::ready).findFirst().orElse(from.getFirst());
     }
 
     private static List<String> versions(Collection<ModelDescription> sources) {

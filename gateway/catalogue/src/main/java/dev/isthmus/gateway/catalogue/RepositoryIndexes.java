@@ -11,13 +11,13 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.RepositoryIndexResponse;
 import io.netty.buffer.ByteBufUtil;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -283,30 +283,22 @@ final class RepositoryIndexes {
 
     private static IndexListing read(
             ServerRecord server, boolean indexed, @Nullable ReplyMessage message, @Nullable OipException failure) {
-        if (failure != null) {
-            return new IndexListing.FailedListing(server.source(), failure);
+        if (!(message instanceof ReplyMessage.Document document)) {
+            return new IndexListing.FailedListing(server.source(), Objects.requireNonNull(failure));
         }
-        if (message instanceof ReplyMessage.Document document) {
-            byte[] content = ByteBufUtil.getBytes(document.content());
-            if (!indexed) {
-                return IndexListing.ofNames(server.source(), content, name -> ready(server, name));
-            }
-            try {
-                return IndexListing.of(server.source(), RepositoryIndexResponse.parseFrom(content));
-            } catch (InvalidProtocolBufferException e) {
-                return malformed(server, e);
-            }
+        byte[] content = ByteBufUtil.getBytes(document.content());
+        if (!indexed) {
+            return IndexListing.ofNames(server.source(), content, name -> ready(server, name));
         }
-        return malformed(server, null);
-    }
-
-    private static IndexListing malformed(ServerRecord server, @Nullable IOException cause) {
-        return new IndexListing.FailedListing(
-                server.source(),
-                new OipException(
-                        ErrorCode.BAD_UPSTREAM_ANSWER,
-                        "upstream '" + server.upstream.name() + "' sent an index that violates the protocol",
-                        cause));
+        try {
+            return IndexListing.of(server.source(), RepositoryIndexResponse.parseFrom(content));
+        } catch (InvalidProtocolBufferException e) {
+            OipException malformed = new OipException(
+                    ErrorCode.BAD_UPSTREAM_ANSWER,
+                    "upstream '" + server.upstream.name() + "' sent an index that violates the protocol",
+                    e);
+            return new IndexListing.FailedListing(server.source(), malformed);
+        }
     }
 
     /** KServe's list does not contain the state; models that are not configured are not checked. */

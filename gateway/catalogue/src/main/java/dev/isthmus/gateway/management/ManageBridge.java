@@ -1,7 +1,5 @@
 package dev.isthmus.gateway.management;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Operation;
@@ -52,10 +50,8 @@ final class ManageBridge extends ForwardingReply {
                     ? convert(call, body)
                     : upstream.send(
                             call, new UpstreamRequest.ManageRequest(manage, ManagementJson.index(body)), delegate());
-        } catch (JsonProcessingException | InvalidProtocolBufferException e) {
-            fail(ManagementJson.malformed(e));
         } catch (IOException e) {
-            fail(new OipException(ErrorCode.INTERNAL, "internal error", e));
+            fail(ManagementJson.malformed(e));
         } catch (OipException e) {
             fail(e);
         } finally {

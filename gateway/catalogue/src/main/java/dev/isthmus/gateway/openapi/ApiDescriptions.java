@@ -1,7 +1,5 @@
 package dev.isthmus.gateway.openapi;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -34,8 +32,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The OpenAPI documents of one configuration. Thread-safe. */
 public final class ApiDescriptions {
-    private static final ObjectMapper JSON = new ObjectMapper();
-
     private final SecuritySchemes security;
     private final Set<String> openListeners;
 
@@ -108,11 +104,8 @@ public final class ApiDescriptions {
     private ReplyMessage.Document written(CallContext call, ApiDocument document) {
         ObjectNode complete = document.complete();
         security.addTo(complete, openListeners.contains(call.listener()));
-        try {
-            return new ReplyMessage.Document(Unpooled.wrappedBuffer(JSON.writeValueAsBytes(complete)));
-        } catch (JsonProcessingException e) {
-            throw new IllegalStateException("cannot serialize a tree of plain values", e);
-        }
+        return new ReplyMessage.Document(
+                Unpooled.wrappedBuffer(complete.toString().getBytes(StandardCharsets.UTF_8)));
     }
 
     /**

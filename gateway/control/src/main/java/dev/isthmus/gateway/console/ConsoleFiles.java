@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
@@ -69,10 +70,7 @@ public final class ConsoleFiles {
     }
 
     private static String text(String name) {
-        try (InputStream in = ConsoleFiles.class.getResourceAsStream(name)) {
-            if (in == null) {
-                throw new IllegalStateException("the jar lacks " + name);
-            }
+        try (InputStream in = Objects.requireNonNull(ConsoleFiles.class.getResourceAsStream(name))) {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.peers;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.settings.Digests;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -65,10 +64,7 @@ public final class ConfigDigest {
 
     /** The digest of a value as JSON. */
     static String digest(Object value) {
-        try {
-            return HexFormat.of().formatHex(Digests.of(Digests.SHA_256, JSON.writeValueAsString(value)), 0, BYTES);
-        } catch (JsonProcessingException e) {
-            throw new IllegalArgumentException("a section that cannot be written as JSON", e);
-        }
+        String text = JSON.valueToTree(value).toString();
+        return HexFormat.of().formatHex(Digests.of(Digests.SHA_256, text), 0, BYTES);
     }
 }

@@ -26,10 +26,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -132,7 +130,11 @@ public final class PeerPages implements AutoCloseable {
 
     /** Asks all gateways. Blocks, for twice the timeout at most. */
     void round() {
-        awaitNames();
+        registration
+                .first()
+                .copy()
+                .completeOnTimeout(null, config.timeout().toMillis(), TimeUnit.MILLISECONDS)
+                .join();
         List<DiscoveredServer> all = found;
         List<DiscoveredServer> distinct = distinct(all);
         List<DiscoveredServer> asked = distinct.stream().limit(MOST_GATEWAYS).toList();
@@ -150,16 +152,6 @@ public final class PeerPages implements AutoCloseable {
         Map<Endpoint, DiscoveredServer> distinct = new LinkedHashMap<>();
         all.forEach(each -> distinct.putIfAbsent(each.address(), each));
         return List.copyOf(distinct.values());
-    }
-
-    private void awaitNames() {
-        try {
-            registration.first().get(config.timeout().toMillis(), TimeUnit.MILLISECONDS);
-        } catch (TimeoutException | ExecutionException e) {
-            LOG.debug("the names of peers are not resolved");
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     /** The endpoints that no gateway was found at. */

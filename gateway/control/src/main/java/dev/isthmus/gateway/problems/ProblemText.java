@@ -12,6 +12,9 @@ final class ProblemText {
     /** How many names a text lists. */
     private static final int NAMES = 5;
 
+    /** How many phrases. */
+    private static final int PHRASES = 3;
+
     private static final double TENTH = 0.001;
 
     private ProblemText() {}
@@ -43,9 +46,9 @@ final class ProblemText {
     }
 
     /** The first of several phrases, and how many more there are. */
-    static String first(List<String> phrases, int most) {
-        String first = phrases.stream().limit(most).collect(Collectors.joining("; "));
-        return phrases.size() <= most ? first : first + "; " + (phrases.size() - most) + " more";
+    static String first(List<String> phrases) {
+        String first = phrases.stream().limit(PHRASES).collect(Collectors.joining("; "));
+        return phrases.size() <= PHRASES ? first : first + "; " + (phrases.size() - PHRASES) + " more";
     }
 
     /** UNAVAILABLE (503). */

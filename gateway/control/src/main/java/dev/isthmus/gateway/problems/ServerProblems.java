@@ -29,7 +29,6 @@ record ServerProblems(ProblemSearch search, Map<String, List<ReplicaStatus>> ups
     private static final double LEAST_SECONDS = 0.02;
 
     private static final int FEWEST_OF_OTHERS = 5;
-    private static final int REASONS = 3;
 
     ServerProblems(ProblemSearch search) {
         this(search, upstreams(search.gateway()));
@@ -106,7 +105,7 @@ record ServerProblems(ProblemSearch search, Map<String, List<ReplicaStatus>> ups
                         ? "Server " + servers.getFirst().label() + ", the only one of upstream '" + upstream
                                 + "', is not ready."
                         : "None of the " + servers.size() + " servers of upstream '" + upstream + "' is ready.",
-                ProblemText.first(reasons, REASONS) + "." + models(upstream),
+                ProblemText.first(reasons) + "." + models(upstream),
                 servers.stream().anyMatch(ReplicaStatus::drained)
                         ? "Put a server of this upstream into service: isthmus servers enable ADDRESS."
                         : "Start or repair a server of this upstream. The gateway uses it as soon as a health check"

@@ -19,8 +19,6 @@ record StateProblems(ProblemSearch search) {
     /** How long before its end a certificate is a problem; the alert IsthmusCertificateExpires has the same. */
     private static final Duration SOON = Duration.ofDays(14);
 
-    private static final int LINES = 3;
-
     void addTo(List<GatewayProblem> found) {
         GatewaySnapshot gateway = search.gateway();
         if (gateway.obstacle() != null) {
@@ -157,7 +155,7 @@ record StateProblems(ProblemSearch search) {
                         ProblemKind.RELOAD_REJECTED,
                         Map.of(),
                         "The last change of the configuration was rejected; the one before stays in effect.",
-                        ProblemText.first(rejected.problems(), LINES) + ".",
+                        ProblemText.first(rejected.problems()) + ".",
                         "Correct the file. It is read again when it changes.",
                         ProblemText.page("configuration"))
                 .since(time);
@@ -170,7 +168,7 @@ record StateProblems(ProblemSearch search) {
                 texts.getFirst() + ".",
                 texts.size() == 1
                         ? "The resource and the rest of the cluster or of the configuration do not fit together."
-                        : ProblemText.first(texts.subList(1, texts.size()), LINES) + ".",
+                        : ProblemText.first(texts.subList(1, texts.size())) + ".",
                 "Correct the resource or what it refers to. The gateway sees the change by itself.",
                 ProblemText.page("models", "search", service.substring(service.indexOf('/') + 1)));
     }
@@ -181,7 +179,7 @@ record StateProblems(ProblemSearch search) {
                 Map.of("model", model),
                 "The servers of model '" + model + "' describe it differently ("
                         + ProblemText.plural(differences.size(), "difference") + ").",
-                ProblemText.first(differences, LINES) + ". A request may succeed on one server and fail on another.",
+                ProblemText.first(differences) + ". A request may succeed on one server and fail on another.",
                 "Load the same model on all servers of the upstream. The page Models shows all differences.",
                 ProblemText.page("models", "search", model));
     }

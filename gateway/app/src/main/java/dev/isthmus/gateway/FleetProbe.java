@@ -30,7 +30,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /** What a gateway would know of the servers of a configuration soon after its start, without serving. */
@@ -44,7 +43,7 @@ public final class FleetProbe {
      * @return {@code servers} as the admin address lists them, {@code problems}: what is not there, and where replicas
      *     disagree, and whether all is {@code good}
      */
-    public static ObjectNode of(GatewayConfig config, Duration timeout) throws InterruptedException {
+    public static ObjectNode of(GatewayConfig config, Duration timeout) {
         EventLoopGroup loops = EventLoops.start(Transport.best());
         try (InferenceServiceDiscovery discovery = new InferenceServiceDiscovery(loops, () -> {}, Map::of)) {
             return of(discovery.merged(config), timeout, loops);
@@ -53,8 +52,7 @@ public final class FleetProbe {
         }
     }
 
-    private static ObjectNode of(GatewayConfig config, Duration timeout, EventLoopGroup loops)
-            throws InterruptedException {
+    private static ObjectNode of(GatewayConfig config, Duration timeout, EventLoopGroup loops) {
         MeterRegistry meters = new SimpleMeterRegistry();
         Upstreams.UpstreamResources resources = Upstreams.UpstreamResources.real(
                 loops.next(),
@@ -87,14 +85,12 @@ public final class FleetProbe {
                 catalogue
                         .surveyed()
                         .completeOnTimeout(null, timeout.toNanos(), TimeUnit.NANOSECONDS)
-                        .get();
+                        .join();
                 return report(catalogue.membersDocument(true), problems(upstreams, models, catalogue));
             }
         } catch (OipException e) {
             // The repository of the local models cannot be read.
             return report(JsonNodeFactory.instance.objectNode(), Set.of(e.message()));
-        } catch (ExecutionException e) {
-            throw new IllegalStateException(e);
         }
     }
 

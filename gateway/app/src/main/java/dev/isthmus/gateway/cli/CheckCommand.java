@@ -58,7 +58,7 @@ final class CheckCommand extends Command {
     }
 
     @Override
-    int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
+    int run(Arguments arguments, Console console) throws UsageException {
         List<Path> files = arguments.files(ServeCommand.CONFIG);
         String subject = files.isEmpty()
                 ? "embedded"
@@ -115,7 +115,7 @@ final class CheckCommand extends Command {
             document.put("good", document.path("good").asBoolean() && !result.equals(FAILED));
         }
 
-        void check(GatewayConfig config) throws InterruptedException {
+        void check(GatewayConfig config) {
             TimeoutHints.of(config).forEach(each -> add("configuration", "", WARNING, each));
             JsonNode values = JSON.valueToTree(config.values());
             for (String key : CERTIFICATES) {
@@ -209,7 +209,7 @@ final class CheckCommand extends Command {
             }
         }
 
-        private void servers(GatewayConfig config) throws InterruptedException {
+        private void servers(GatewayConfig config) {
             ObjectNode fleet = FleetProbe.of(config, timeout);
             document.set("servers", fleet.path("servers"));
             for (JsonNode server : fleet.path("servers")) {

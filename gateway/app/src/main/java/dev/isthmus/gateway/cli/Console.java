@@ -11,11 +11,6 @@ import org.jspecify.annotations.Nullable;
  */
 record Console(PrintWriter out, PrintWriter err, BooleanSupplier terminal) {
 
-    /** Not on a terminal. */
-    Console(PrintWriter out, PrintWriter err) {
-        this(out, err, () -> false);
-    }
-
     /** @param console null where standard input or output is no terminal */
     private static boolean terminal(java.io.@Nullable Console console) {
         return console != null && console.isTerminal();

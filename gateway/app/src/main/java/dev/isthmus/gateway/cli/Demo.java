@@ -17,6 +17,7 @@ import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * A demonstration for new users: sends a handwritten digit to the gateway's own port over REST and gRPC, and prints the
@@ -47,10 +48,7 @@ record Demo(InetSocketAddress address, String console, PrintWriter out) {
     }
 
     private static byte[] sample() throws IOException {
-        try (InputStream in = Demo.class.getResourceAsStream("/models/digits/sample.json")) {
-            if (in == null) {
-                throw new IOException("the sample is missing");
-            }
+        try (InputStream in = Objects.requireNonNull(Demo.class.getResourceAsStream("/models/digits/sample.json"))) {
             return in.readAllBytes();
         }
     }

@@ -15,7 +15,6 @@ import dev.isthmus.gateway.settings.TimeoutHints;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.oip.OipException;
 import java.net.URI;
-import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -88,7 +87,7 @@ final class ValidateCommand extends Command {
     }
 
     @Override
-    int run(Arguments arguments, Console console) throws UsageException, InterruptedException {
+    int run(Arguments arguments, Console console) throws UsageException {
         String form = arguments.word(OUTPUT);
         Validation validation = new Validation(arguments.files(), form, console);
         Duration timeout = arguments.duration(TIMEOUT, "10s");
@@ -257,18 +256,8 @@ final class ValidateCommand extends Command {
         }
 
         private String uri(String file) {
-            Path path = folder.resolve(file).normalize();
-            if (!path.startsWith(folder)) {
-                return path.toUri().toString();
-            }
-            try {
-                // As a path of its own, a first name with a colon would be a scheme.
-                return new URI(null, null, "/" + path(file), null)
-                        .toASCIIString()
-                        .substring(1);
-            } catch (URISyntaxException e) {
-                throw new IllegalStateException("every path can be encoded", e);
-            }
+            URI uri = folder.resolve(file).normalize().toUri();
+            return folder.toUri().relativize(uri).toString();
         }
     }
 }

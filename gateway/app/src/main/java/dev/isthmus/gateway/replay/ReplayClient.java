@@ -138,12 +138,7 @@ public final class ReplayClient implements AutoCloseable {
     /** @throws OipException if the server has none, or does not respond */
     ModelMetadata metadata(ModelRef model) throws InterruptedException {
         Operation operation = new Operation.ReadModelMetadata(model);
-        ReplyMessage reply = ask(operation, new UpstreamRequest.ModelMetadataRequest(model));
-        if (reply instanceof ReplyMessage.Model described) {
-            return described.metadata();
-        }
-        reply.release();
-        throw new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "metadata of the model are expected");
+        return ((ReplyMessage.Model) ask(operation, new UpstreamRequest.ModelMetadataRequest(model))).metadata();
     }
 
     /** Runs something in a virtual thread, as soon as fewer run than requests at a time are allowed. */
@@ -180,11 +175,8 @@ public final class ReplayClient implements AutoCloseable {
         InferMessage message = transcoder.request(
                 ALLOCATOR, new InferMessage.DecodedRequest(renamed, request.plainInputs()), upstream.peer());
         Operation operation = new Operation.Infer(model, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false);
-        ReplyMessage reply = ask(operation, new UpstreamRequest.InferenceRequest(model, message));
-        if (!(reply instanceof ReplyMessage.Inference inference)) {
-            throw new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "an inference response is expected");
-        }
-        InferMessage decoded = transcoder.response(ALLOCATOR, inference.message(), ResponseForm.DECODED);
+        var reply = (ReplyMessage.Inference) ask(operation, new UpstreamRequest.InferenceRequest(model, message));
+        InferMessage decoded = transcoder.response(ALLOCATOR, reply.message(), ResponseForm.DECODED);
         return ((InferMessage.Response) decoded).response();
     }
 

@@ -125,10 +125,7 @@ public final class TryItPages {
                 found.completeExceptionally(unknown);
             }
         });
-        if (await(found, METADATA_SECONDS, "the model's metadata") instanceof ReplyMessage.Model of) {
-            return of.metadata();
-        }
-        throw new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the model's metadata are expected");
+        return ((ReplyMessage.Model) await(found, METADATA_SECONDS, "the model's metadata")).metadata();
     }
 
     static <T> T await(CompletableFuture<T> future, int seconds, String what) {

@@ -16,6 +16,7 @@ import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
 import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -143,12 +144,7 @@ record TryItRequest(ModelRef model, RequestForm form, List<TryItInput> inputs, M
      * @throws OipException INVALID_ARGUMENT if it is not valid
      */
     RestRequest decoded() {
-        byte[] text;
-        try {
-            text = TryItInput.JSON.writeValueAsBytes(json());
-        } catch (JsonProcessingException e) {
-            throw new IllegalStateException("cannot serialize a tree of plain values", e);
-        }
+        byte[] text = json().toString().getBytes(StandardCharsets.UTF_8);
         return ReplayClient.decoded(model, Unpooled.wrappedBuffer(text), RestBody.ALL_JSON, WireLimits.DEFAULT);
     }
 }

@@ -43,7 +43,7 @@ class CheckCommandTest {
 
     private int run(String... arguments) {
         out.getBuffer().setLength(0);
-        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), arguments);
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err), () -> false), arguments);
     }
 
     /** A server that says that it is Triton, whatever it is asked. */

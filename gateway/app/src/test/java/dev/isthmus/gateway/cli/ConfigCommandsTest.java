@@ -53,7 +53,7 @@ class ConfigCommandsTest {
     private final StringWriter err = new StringWriter();
 
     private int run(String... arguments) {
-        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), arguments);
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err), () -> false), arguments);
     }
 
     private String file(String name, String yaml) throws IOException {

@@ -78,7 +78,7 @@ final class DocumentedCommands implements AutoCloseable {
             gateway();
         }
         StringWriter out = new StringWriter();
-        Console console = new Console(new PrintWriter(out), new PrintWriter(out));
+        Console console = new Console(new PrintWriter(out), new PrintWriter(out), () -> false);
         int code = IsthmusCommand.run(
                 console, arguments.stream().map(this::resolved).toArray(String[]::new));
         assertThat(code)

@@ -67,7 +67,8 @@ class FleetCommandsTest {
     private int run(String... arguments) {
         out.getBuffer().setLength(0);
         err.getBuffer().setLength(0);
-        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err, true)), arguments);
+        return IsthmusCommand.run(
+                new Console(new PrintWriter(out), new PrintWriter(err, true), () -> false), arguments);
     }
 
     private int ask(Gateway gateway, String command, String... further) {

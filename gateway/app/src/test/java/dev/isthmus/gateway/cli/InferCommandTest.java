@@ -85,7 +85,7 @@ class InferCommandTest {
     private int run(String... arguments) {
         out.getBuffer().setLength(0);
         err.getBuffer().setLength(0);
-        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), arguments);
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err), () -> false), arguments);
     }
 
     private int infer(String url, String model, String... further) {

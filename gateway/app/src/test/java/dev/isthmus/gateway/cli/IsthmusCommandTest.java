@@ -39,7 +39,7 @@ class IsthmusCommandTest {
     }
 
     private int run(String... arguments) {
-        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), arguments);
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err), () -> false), arguments);
     }
 
     private String file(String yaml) throws IOException {

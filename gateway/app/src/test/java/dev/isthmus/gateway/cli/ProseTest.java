@@ -108,7 +108,7 @@ class ProseTest {
         List<String> words = List.of(text.split(" ", -1));
         StringWriter help = new StringWriter();
         PrintWriter out = new PrintWriter(help);
-        if (IsthmusCommand.run(new Console(out, out), words.get(1), "--help") != 0) {
+        if (IsthmusCommand.run(new Console(out, out, () -> false), words.get(1), "--help") != 0) {
             return false;
         }
         List<String> operands =

@@ -147,7 +147,8 @@ class ReplayCommandTest {
     private int replay(String... arguments) {
         List<String> all = new ArrayList<>(List.of("replay", file().toString()));
         all.addAll(List.of(arguments));
-        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), all.toArray(String[]::new));
+        return IsthmusCommand.run(
+                new Console(new PrintWriter(out), new PrintWriter(err), () -> false), all.toArray(String[]::new));
     }
 
     /** A repository with the embedded models, of which digits finds every 2 a little less likely. */

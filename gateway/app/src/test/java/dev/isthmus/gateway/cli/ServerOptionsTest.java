@@ -15,7 +15,7 @@ class ServerOptionsTest {
     private final StringWriter err = new StringWriter();
 
     private int run(String... arguments) {
-        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), arguments);
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err), () -> false), arguments);
     }
 
     private String described(String command, String option) {

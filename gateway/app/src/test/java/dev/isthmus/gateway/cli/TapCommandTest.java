@@ -58,7 +58,7 @@ class TapCommandTest {
         List<String> all = new ArrayList<>(List.of("tap"));
         all.addAll(List.of(arguments));
         return IsthmusCommand.run(
-                new Console(new PrintWriter(out), new PrintWriter(err, true)), all.toArray(String[]::new));
+                new Console(new PrintWriter(out), new PrintWriter(err, true), () -> false), all.toArray(String[]::new));
     }
 
     private int tap(Gateway gateway, String... arguments) {

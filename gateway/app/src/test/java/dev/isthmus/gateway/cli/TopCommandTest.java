@@ -163,7 +163,7 @@ class TopCommandTest {
 
     @Test
     void intervalThatIsNone_isRefused() {
-        Console console = new Console(new PrintWriter(out), new PrintWriter(err));
+        Console console = new Console(new PrintWriter(out), new PrintWriter(err), () -> false);
         assertThat(IsthmusCommand.run(console, "top", "--interval", "soon")).isEqualTo(2);
         assertThat(err.toString()).contains("--interval: a duration such as 5s is expected, got 'soon'");
     }

@@ -14,7 +14,7 @@ class TrainingRunTest {
     void training_servesAndEnds() throws Exception {
         TrainingRun training = new TrainingRun(Duration.ofMillis(1));
         StringWriter out = new StringWriter();
-        Console console = new Console(new PrintWriter(out), new PrintWriter(out));
+        Console console = new Console(new PrintWriter(out), new PrintWriter(out), () -> false);
         assertThat(training.run(Arguments.of(training, List.of()), console)).isZero();
         assertThat(out.toString()).contains("serves REST and gRPC on 127.0.0.1");
     }

@@ -59,7 +59,7 @@ class ValidateCommandTest {
     }
 
     private int run(String... arguments) {
-        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), arguments);
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err), () -> false), arguments);
     }
 
     @Test

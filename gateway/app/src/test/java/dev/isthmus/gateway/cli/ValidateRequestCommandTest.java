@@ -45,7 +45,7 @@ class ValidateRequestCommandTest {
     private int run(String... arguments) {
         out.getBuffer().setLength(0);
         err.getBuffer().setLength(0);
-        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), arguments);
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err), () -> false), arguments);
     }
 
     private int validate(String model, String inputs, String form) throws Exception {

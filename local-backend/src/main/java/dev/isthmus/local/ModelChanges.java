@@ -9,6 +9,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
@@ -119,11 +120,8 @@ final class ModelChanges implements AutoCloseable {
 
     private void startNext() {
         while (running - slow < atOnce && !startable.isEmpty()) {
-            Deque<ModelChange> ofModel = byModel.get(startable.removeFirst());
-            if (ofModel == null || ofModel.isEmpty()) {
-                throw new IllegalStateException("a model without queued changes cannot be startable");
-            }
-            ModelChange next = ofModel.removeFirst();
+            ModelChange next =
+                    Objects.requireNonNull(byModel.get(startable.removeFirst())).removeFirst();
             queued--;
             running++;
             next.patience = timer.schedule(() -> giveUpPlace(next), slowAfter.toMillis(), TimeUnit.MILLISECONDS);

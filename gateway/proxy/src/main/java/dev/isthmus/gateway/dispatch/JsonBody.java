@@ -24,8 +24,8 @@ import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -198,7 +198,7 @@ final class JsonBody extends RequestBody {
 
         @Override
         public ByteBuf take() {
-            return message == null ? Unpooled.EMPTY_BUFFER : message.take();
+            return Objects.requireNonNull(message).take();
         }
 
         void release() {

@@ -171,7 +171,7 @@ public final class Exchange implements Reply {
         for (Layer each : notified) {
             try {
                 notice.accept(each, this);
-            } catch (RuntimeException | OutOfMemoryError fault) {
+            } catch (RuntimeException | Error fault) {
                 failed = layers.failureIn(each, context, fault);
             }
         }

@@ -55,7 +55,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
                 if (decision != null && isUndecided(layers.open[i], decision, () -> openFrom(next))) {
                     return;
                 }
-            } catch (RuntimeException | OutOfMemoryError refused) {
+            } catch (RuntimeException | Error refused) {
                 exchange.abort(layers.failureIn(layers.open[i], exchange.context, refused));
             }
         }
@@ -236,7 +236,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
                 if (decision != null && isUndecided(layers.sized[i], decision, () -> sizedLater(next, length))) {
                     return;
                 }
-            } catch (RuntimeException | OutOfMemoryError refused) {
+            } catch (RuntimeException | Error refused) {
                 exchange.abort(layers.failureIn(layers.sized[i], exchange.context, refused));
             }
         }
@@ -331,7 +331,7 @@ final class ExchangeRequest implements RequestSink, LongSupplier {
                     if (result != null) {
                         change(result.join());
                     }
-                } catch (RuntimeException | OutOfMemoryError fault) {
+                } catch (RuntimeException | Error fault) {
                     fail(layer, fault);
                     return;
                 }

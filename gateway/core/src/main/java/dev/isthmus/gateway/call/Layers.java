@@ -122,7 +122,7 @@ public final class Layers implements Service {
         for (Layer each : head) {
             try {
                 each.head(call, permission);
-            } catch (RuntimeException | OutOfMemoryError e) {
+            } catch (RuntimeException | Error e) {
                 throw failureIn(each, call, e);
             }
         }
@@ -142,7 +142,7 @@ public final class Layers implements Service {
         for (Layer each : data) {
             try {
                 each.data(exchange, part);
-            } catch (RuntimeException | OutOfMemoryError e) {
+            } catch (RuntimeException | Error e) {
                 throw failureIn(each, exchange.context, e);
             }
         }
@@ -152,7 +152,7 @@ public final class Layers implements Service {
         for (Layer each : complete) {
             try {
                 each.complete(exchange);
-            } catch (RuntimeException | OutOfMemoryError e) {
+            } catch (RuntimeException | Error e) {
                 throw failureIn(each, exchange.context, e);
             }
         }
@@ -164,7 +164,7 @@ public final class Layers implements Service {
                 if (each.transforms(exchange)) {
                     return true;
                 }
-            } catch (RuntimeException | OutOfMemoryError e) {
+            } catch (RuntimeException | Error e) {
                 throw failureIn(each, exchange.context, e);
             }
         }
@@ -180,7 +180,7 @@ public final class Layers implements Service {
         for (Layer each : parsed) {
             try {
                 each.parsed(exchange, request);
-            } catch (RuntimeException | OutOfMemoryError e) {
+            } catch (RuntimeException | Error e) {
                 throw failureIn(each, exchange.context, e);
             }
         }
@@ -193,7 +193,7 @@ public final class Layers implements Service {
         for (Layer each : this.message) {
             try {
                 shown = each.message(exchange, shown);
-            } catch (RuntimeException | OutOfMemoryError e) {
+            } catch (RuntimeException | Error e) {
                 throw failureIn(each, exchange.context, e);
             }
             if (shown == null) {
@@ -208,7 +208,7 @@ public final class Layers implements Service {
         for (Layer each : failure) {
             try {
                 shown = each.failure(exchange, shown);
-            } catch (RuntimeException | OutOfMemoryError e) {
+            } catch (RuntimeException | Error e) {
                 shown = failureIn(each, exchange.context, e);
             }
         }
@@ -219,7 +219,7 @@ public final class Layers implements Service {
         for (Layer each : targetEnded) {
             try {
                 each.targetEnded(exchange, reason);
-            } catch (RuntimeException | OutOfMemoryError e) {
+            } catch (RuntimeException | Error e) {
                 failureIn(each, exchange.context, e);
             }
         }

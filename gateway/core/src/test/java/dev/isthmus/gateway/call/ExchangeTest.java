@@ -427,6 +427,29 @@ class ExchangeTest {
     }
 
     @Test
+    void layerThatLacksAClass_endsItsCallWithInternal_andIsNamed() {
+        Layer broken = new Recorder("broken") {
+            @Override
+            public @Nullable CompletableFuture<?> open(Exchange x) {
+                throw new NoClassDefFoundError("other/Library");
+            }
+
+            @Override
+            public OipException failure(Exchange x, OipException reason) {
+                throw new NoClassDefFoundError("other/Library");
+            }
+
+            @Override
+            public void finished(Exchange x) {
+                throw new NoClassDefFoundError("other/Library");
+            }
+        };
+        open(broken);
+        assertThat(events).contains("client INTERNAL internal error", "broken ended");
+        assertThat(faults("broken")).isEqualTo(3);
+    }
+
+    @Test
     void callIsOpened_whenALayerHasDecided() {
         open(new Recorder("a"), new Waiting(false), new Recorder("b"));
         assertThat(events).containsExactly("a began", "b began", "a open");

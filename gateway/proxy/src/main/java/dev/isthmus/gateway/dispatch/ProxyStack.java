@@ -229,7 +229,7 @@ public record ProxyStack(
             for (Layer each : created) {
                 try {
                     each.close();
-                } catch (RuntimeException fault) {
+                } catch (RuntimeException | Error fault) {
                     LOG.error("the layer '{}' has a fault: it cannot be closed", each.name(), fault);
                 }
             }

@@ -94,6 +94,25 @@ class TransformedRequestsTest {
         }
     }
 
+    /** A layer whose jar lacks what it needs at its end. */
+    private record Unclosable(AtomicInteger closed) implements LayerFactory {
+        @Override
+        public Layer layer(String name, MeterRegistry meters) {
+            return new Layer() {
+                @Override
+                public String name() {
+                    return name;
+                }
+
+                @Override
+                public void close() {
+                    closed.incrementAndGet();
+                    throw new NoClassDefFoundError("other/Library");
+                }
+            };
+        }
+    }
+
     private static InferRequest with(InferRequest request, Shape shape, ByteBuf data) {
         Tensor input = request.inputs().getFirst();
         return new InferRequest(
@@ -313,6 +332,23 @@ class TransformedRequestsTest {
     }
 
     @Test
+    void layerThatLacksAClass_failsItsCallAlone() throws Exception {
+        Stage stage = stage(Stage.grpc(echo(), ServerDialect.GENERIC), layer("incomplete", request -> {
+            if (request.id().equals("bad")) {
+                throw new NoClassDefFoundError("other/Library");
+            }
+            return done(plus(request, 10));
+        }));
+        try (Http1Client client = stage.http1()) {
+            assertThat(client.post(PATH, Infer.json("bad", 1)).response().status())
+                    .isEqualTo(500);
+            assertThat(client.post(PATH, Infer.json("a", 1)).response().text())
+                    .isEqualTo(Infer.responseJson("m", "a", 11));
+        }
+        assertThat(faults(stage, "incomplete")).isEqualTo(1);
+    }
+
+    @Test
     void refusal_isTheClients() throws Exception {
         Stage stage = stage(Stage.grpc(echo(), ServerDialect.GENERIC), layer("strict", request -> {
             throw OipException.invalid("input 'INPUT0': a known id is expected");
@@ -429,5 +465,18 @@ class TransformedRequestsTest {
                         stage.proxy().config(), Map.of("layers", DefaultValues.of(LayersConfig.class))));
         assertThat(closed).hasValue(1);
         assertThat(post(stage, 1).text()).isEqualTo(Infer.responseJson("m", "a", 1));
+    }
+
+    @Test
+    void reload_closesAllLayers_thoughOneFails() throws Exception {
+        Unclosable failing = new Unclosable(closed);
+        Stage stage = stage(
+                Stage.grpc(echo(), ServerDialect.GENERIC),
+                new LayersConfig.AddedLayer("one", null, BuiltInLayer.SHADOWS, failing),
+                new LayersConfig.AddedLayer("two", null, BuiltInLayer.SHADOWS, failing));
+        stage.proxy()
+                .reload(TestConfigs.with(
+                        stage.proxy().config(), Map.of("layers", DefaultValues.of(LayersConfig.class))));
+        assertThat(closed).hasValue(2);
     }
 }

@@ -40,11 +40,6 @@ abstract sealed class RequestHead implements HeaderFields permits RequestHead.Ht
         this.connection = connection;
     }
 
-    /** The connection that it was received on. */
-    ClientConnection connection() {
-        return connection;
-    }
-
     @Override
     public abstract String method();
 

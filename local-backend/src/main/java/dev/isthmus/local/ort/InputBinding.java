@@ -11,6 +11,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * The native input tensors of a run: on the request's memory if it is contiguous and aligned, otherwise on a copy. ONNX
@@ -42,11 +43,8 @@ final class InputBinding implements AutoCloseable {
     void add(Signature signature, InferRequest request) throws OrtException {
         List<Tensor> inputs = request.inputs();
         for (int i = 0; i < inputs.size(); i++) {
-            TensorSpec spec = signature.input(inputs.get(i).name());
-            if (spec == null) {
-                throw new IllegalArgumentException("the request was not checked");
-            }
-            add(spec, inputs.get(i));
+            Tensor input = inputs.get(i);
+            add(Objects.requireNonNull(signature.input(input.name())), input);
         }
     }
 

@@ -25,6 +25,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -217,11 +218,7 @@ final class Signature {
         }
         List<TensorSpec> wanted = new ArrayList<>(request.outputs().size());
         for (int i = 0; i < request.outputs().size(); i++) {
-            TensorSpec spec = output(request.outputs().get(i).name());
-            if (spec == null) {
-                throw new IllegalArgumentException("the request was not checked");
-            }
-            wanted.add(spec);
+            wanted.add(Objects.requireNonNull(output(request.outputs().get(i).name())));
         }
         return wanted;
     }

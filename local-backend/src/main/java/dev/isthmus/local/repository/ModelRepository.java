@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
@@ -154,10 +155,7 @@ public final class ModelRepository {
     }
 
     private static byte[] resource(String path) {
-        try (InputStream in = ModelRepository.class.getResourceAsStream(path)) {
-            if (in == null) {
-                throw new IllegalStateException("resource " + path + " is missing");
-            }
+        try (InputStream in = Objects.requireNonNull(ModelRepository.class.getResourceAsStream(path))) {
             return in.readAllBytes();
         } catch (IOException e) {
             throw new UncheckedIOException(e);

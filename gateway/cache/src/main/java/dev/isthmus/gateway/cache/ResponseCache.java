@@ -51,8 +51,7 @@ public final class ResponseCache implements RouteService {
     private final ResponseCaches all;
     private final CacheMeters meters;
     private final LongSupplier nanoTime;
-    /** Null if no responses are kept. */
-    private final @Nullable Cache<CacheKey, StoredResponse> responses;
+    private final Cache<CacheKey, StoredResponse> responses;
 
     private final ConcurrentMap<SharedKey, SharedCall> underWay = new ConcurrentHashMap<>();
 
@@ -78,17 +77,15 @@ public final class ResponseCache implements RouteService {
         this.all = all;
         this.meters = meters;
         this.nanoTime = nanoTime;
-        this.responses = config.ttl().isZero()
-                ? null
-                : Caffeine.newBuilder()
-                        .maximumWeight(config.maxBytes())
-                        .weigher((CacheKey key, StoredResponse response) -> response.bytes())
-                        .expireAfterWrite(config.ttl())
-                        .scheduler(Scheduler.systemScheduler())
-                        .ticker(nanoTime::getAsLong)
-                        .executor(Runnable::run)
-                        .removalListener(this::removed)
-                        .build();
+        this.responses = Caffeine.newBuilder()
+                .maximumWeight(config.maxBytes())
+                .weigher((CacheKey key, StoredResponse response) -> response.bytes())
+                .expireAfterWrite(config.ttl())
+                .scheduler(Scheduler.systemScheduler())
+                .ticker(nanoTime::getAsLong)
+                .executor(Runnable::run)
+                .removalListener(this::removed)
+                .build();
     }
 
     private void removed(@Nullable CacheKey key, @Nullable StoredResponse response, RemovalCause cause) {
@@ -176,7 +173,7 @@ public final class ResponseCache implements RouteService {
     }
 
     private @Nullable StoredResponse kept(CacheLookup lookUp) {
-        return responses == null || lookUp.directives().refresh() ? null : responses.getIfPresent(lookUp.key());
+        return lookUp.directives().refresh() ? null : responses.getIfPresent(lookUp.key());
     }
 
     private Subscription hit(CacheLookup lookUp, StoredResponse stored) {
@@ -268,7 +265,7 @@ public final class ResponseCache implements RouteService {
 
     /** Whether a response of so many bytes may be kept, if the memory suffices. */
     boolean keeps(CacheDirectives directives, long bytes, Map<String, String> headers) {
-        if (responses == null || closed) {
+        if (config.ttl().isZero() || closed) {
             return false;
         }
         UnstoredReason reason = bytes > config.maxResponse()
@@ -284,9 +281,6 @@ public final class ResponseCache implements RouteService {
 
     /** Keeps a response; false if there is no room, or the model was purged since its request was sent. */
     boolean store(CacheKey key, StoredResponse response, long sentIn) {
-        if (responses == null) {
-            return false;
-        }
         if (epoch.get() != sentIn) {
             meters.unstored(UnstoredReason.PURGED);
             return false;
@@ -306,16 +300,11 @@ public final class ResponseCache implements RouteService {
 
     /** Removes a response that was kept. */
     void remove(CacheKey key, StoredResponse response) {
-        if (responses != null) {
-            responses.asMap().remove(key, response);
-        }
+        responses.asMap().remove(key, response);
     }
 
     /** Removes the least used responses until so many bytes are free; false if there is nothing to remove. */
     boolean evict(long wanted) {
-        if (responses == null) {
-            return false;
-        }
         long before = bytes.get();
         Set<CacheKey> coldest = responses
                 .policy()
@@ -366,9 +355,6 @@ public final class ResponseCache implements RouteService {
     private long purge(Predicate<StoredResponse> which) {
         epoch.incrementAndGet();
         underWay.clear();
-        if (responses == null) {
-            return 0;
-        }
         List<CacheKey> keys = responses.asMap().entrySet().stream()
                 .filter(each -> which.test(each.getValue()))
                 .map(Map.Entry::getKey)
@@ -379,7 +365,7 @@ public final class ResponseCache implements RouteService {
 
     /** The number of responses. */
     long entries() {
-        return responses == null ? 0 : responses.estimatedSize();
+        return responses.estimatedSize();
     }
 
     /** The memory of the responses, in bytes. */

@@ -318,6 +318,22 @@ class ResponseCacheTest {
     }
 
     @Test
+    void withoutTime_nothingIsKept_andTheMemoryIsThatOfOthers() {
+        ResponseCache other = open("other", CacheConfig.DEFAULT);
+        send(other, 1);
+        respond(2_000);
+        ResponseCache cache = open("m", ttl(Duration.ZERO, true));
+        for (int i = 1; i < 3; i++) {
+            Requested each = send(cache, 1);
+            respond(2_000);
+            assertThat(each.headers).containsEntry("cache-status", "isthmus; fwd=miss");
+            assertThat(upstream.requests).hasSize(1 + i);
+        }
+        assertThat(other.entries()).isEqualTo(1);
+        assertThat(cache.entries() + cache.purge()).isZero();
+    }
+
+    @Test
     void withoutSingleflight_everyRequestIsSent() {
         ResponseCache cache = open("m", ttl(Duration.ofMinutes(1), false));
         send(cache, 1);
@@ -397,6 +413,7 @@ class ResponseCacheTest {
         assertThat(first.headers).containsEntry("ce-id", "7");
         for (Requested each : List.of(waiting, send(cache, 1))) {
             assertThat(each.headers).containsOnlyKeys("cache-status", "ce-modelid");
+            assertThat(each.completed).isTrue();
         }
     }
 
@@ -530,6 +547,7 @@ class ResponseCacheTest {
         assertThat(waiting.notSent).isTrue();
         assertThat(upstream.requests).hasSize(1);
         assertThat(requests("collapsed")).isEqualTo(1);
+        assertThat(cache.waiting()).isZero();
     }
 
     @Test

@@ -176,9 +176,7 @@ public final class Route {
 
     /** The shadow targets, in configuration order. */
     public List<Target> shadows(ModelRef requested) {
-        return shadows.isEmpty()
-                ? List.of()
-                : shadows.stream().map(arm -> arm.target(requested)).toList();
+        return shadows.stream().map(arm -> arm.target(requested)).toList();
     }
 
     /** The fallback for a failed target; null if there is none. */
@@ -287,9 +285,6 @@ public final class Route {
         long pinKey = SequencePins.key(requested.name(), version == null ? "" : version.version(), sequence.id());
         SequencePin pin = sequence.start() ? null : pins.find(pinKey);
         WeightedTarget pinned = pin == null ? null : split.at(pin.destination());
-        if (pinned != null && version != null && !version.mayBeServedBy(pinned)) {
-            pinned = null;
-        }
         WeightedTarget arm = ruleTarget != null ? ruleTarget : pinned != null ? pinned : split.at(hash, version);
         if (pin == null || !arm.destination().equals(pin.destination())) {
             pin = pins.pin(pinKey, arm.destination(), sequence.start());
@@ -373,10 +368,7 @@ public final class Route {
         /** The request's sequence; null if it belongs to none: ids of 0 and empty ids are none. */
         static @Nullable SequenceKey of(RequestAttributes attributes) {
             Parameter id = attributes.parameters().get(ID);
-            if (id == null || !names(id)) {
-                return null;
-            }
-            String text = attributes.parameter(ID);
+            String text = id == null || !names(id) ? null : attributes.parameter(ID);
             return text == null
                     ? null
                     : new SequenceKey(text, attributes.isTrue("sequence_start"), attributes.isTrue("sequence_end"));

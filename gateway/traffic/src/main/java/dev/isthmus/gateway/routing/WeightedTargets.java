@@ -63,9 +63,8 @@ public final class WeightedTargets {
         double[] newWeights = new double[weights.length];
         Arrays.setAll(newWeights, i -> i == index ? 0 : weights[i]);
         double rest = Arrays.stream(newWeights).sum();
-        int others = weights.length - 1;
         for (int i = 0; i < newWeights.length; i++) {
-            double proportion = rest == 0 ? 1.0 / Math.max(1, others) : newWeights[i] / rest;
+            double proportion = rest == 0 ? 1.0 / (weights.length - 1) : newWeights[i] / rest;
             newWeights[i] = i == index ? share : (1 - share) * proportion;
         }
         ends = ends(newWeights);

@@ -86,6 +86,37 @@ class RequestedVersionTest {
     }
 
     @Test
+    void ruleForATargetWithoutAVersion_appliesToEveryVersion() {
+        Route route = tables.route(new Model()
+                .target("any", "a", null, null, 0)
+                .target("canary", "b", null, "4", 1)
+                .rule(Map.of("x-canary", "yes"), Map.of(), "any"));
+        assertThat(target(route, "4", CANARY)).satisfies(picked -> {
+            assertThat(picked.arm()).isEqualTo("any");
+            assertThat(picked.model().version()).isEqualTo("4");
+        });
+    }
+
+    @Test
+    void shares_areThoseAmongTheTargetsOfTheVersion() {
+        Route route = tables.route(new Model()
+                .target("a", "a", null, "3", 10)
+                .target("b", "b", null, "3", 30)
+                .target("c", "c", null, "4", 60)
+                .target("d", "d", null, "5", 0));
+        assertThat(shares(route, "")).isEqualTo(Map.of("a", 0.1, "b", 0.3, "c", 0.6, "d", 0.0));
+        assertThat(shares(route, "3")).isEqualTo(Map.of("a", 0.25, "b", 0.75, "c", 0.0, "d", 0.0));
+        assertThat(shares(route, "5")).isEqualTo(Map.of("a", 0.0, "b", 0.0, "c", 0.0, "d", 1.0));
+    }
+
+    /** Rounded to thousandths. */
+    private static Map<String, Double> shares(Route route, String version) {
+        return route.decide(new ModelRef("m", version), RequestAttributes.NONE).targets().entrySet().stream()
+                .collect(Collectors.toMap(
+                        Map.Entry::getKey, each -> Math.round(each.getValue().share() * 1000) / 1000.0));
+    }
+
+    @Test
     void label_selectsItsVersion() {
         Route route = tables.route(versions().label("gone", "2"));
         for (int i = 0; i < 100; i++) {

@@ -73,6 +73,13 @@ class RoutingRuleTest {
     }
 
     @Test
+    void parameterOutsideTheProtocol_matchesNothing() {
+        Route route = tables.route(onlyByRule().rule(Map.of(), Map.of("tier", "*"), "canary"));
+        assertThat(arm(route, Tables.parameter("tier", new Parameter.Json("[1]"))))
+                .isEqualTo("stable");
+    }
+
+    @Test
     void values_mustAllMatch() {
         Route route = tables.route(onlyByRule().rule(Map.of("a", "1", "b", "2"), Map.of("c", "3"), "canary"));
         Map<String, Parameter> c = Map.of("c", new Parameter.Int64(3));

@@ -76,6 +76,7 @@ class RampsTest {
     @AfterEach
     void stop() {
         ramps.close();
+        assertThat(registry.getMeters()).isEmpty();
         busy.countDown();
         scheduler.close();
     }
@@ -351,6 +352,24 @@ class RampsTest {
     }
 
     @Test
+    void fewCalls_thatSuffice_areNoEvidence() {
+        var few = new ModelConfig.RampConfig("canary", List.of(0.1, 0.5), Duration.ofMinutes(1), 10, 0.01, 1.5, null);
+        reloaded(new RampPlan("m", CANARY, few));
+        calls("canary", 10, 0, 10);
+        passes(MINUTE);
+        assertThat(report().held())
+                .isEqualTo("max_latency_ratio needs 20 successful calls of the target; it has had 10");
+        calls("canary", 0, 1, 10);
+        passes(1);
+        assertThat(report().held())
+                .isEqualTo("max_error_rate needs 20 calls of the target, of which some have failed; it has had 11");
+        calls("canary", 9, 0, 10);
+        passes(1);
+        assertThat(report().held()).startsWith("max_error_rate needs more calls of the target");
+        assertThat(report().step()).isZero();
+    }
+
+    @Test
     void difference_moreThanMay_rollsBack() {
         ramps.differed("m", "canary", 0.001);
         passes(1);
@@ -517,7 +536,7 @@ class RampsTest {
         passes(MINUTE);
         assertThat(report().state()).isEqualTo(RampState.COMPLETE);
         assertThat(reloaded(plan(CANARY, null, 0.1, 0.5))).endsWith(0.1);
-        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+        assertThat(report()).returns(RampState.RUNNING, RampReport::state).returns(0L, RampReport::answered);
         calls("canary", 100, 0, 10);
         passes(MINUTE);
         assertThat(report().share()).isEqualTo(0.5);

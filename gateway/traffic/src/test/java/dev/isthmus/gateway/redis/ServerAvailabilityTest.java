@@ -61,6 +61,19 @@ class ServerAvailabilityTest {
     }
 
     @Test
+    void manyLateAnswers_areNotMadeGood_byThoseOfLongAgo() {
+        for (int i = 0; i < 100; i++) {
+            server.inTime();
+        }
+        passes(5_001);
+        server.inTime();
+        for (int i = 0; i < 4; i++) {
+            assertThat(server.late()).isFalse();
+        }
+        assertThat(server.late()).isTrue();
+    }
+
+    @Test
     void fewLateAnswers_ofManyInTime_changeNothing() {
         for (int i = 0; i < 100; i++) {
             passes(30);

@@ -152,6 +152,41 @@ class SharedCounterTest {
     }
 
     @Test
+    void tokensThatRunLow_areAskedForAhead_once() {
+        SharedCounter counter = counter(10_000);
+        counter.take(1);
+        store.grant(21);
+        assertThat(counter.take(1)).isEqualTo(RateDecision.ADMITTED);
+        assertThat(store.requests).isEmpty();
+        for (int i = 0; i < 2; i++) {
+            assertThat(counter.take(1)).isEqualTo(RateDecision.ADMITTED);
+            assertThat(store.requests)
+                    .singleElement()
+                    .returns(0L, StoreRequest::first)
+                    .returns(40L, StoreRequest::more);
+        }
+    }
+
+    @Test
+    void refusal_isThatOfThoseBehind_byTheirAmounts() {
+        SharedCounter counter = counter(10);
+        counter.take(1);
+        RateDecision second = counter.take(2);
+        store.refuse(SECOND / 20, SECOND / 20 * 19);
+        assertThat(decided(second)).isEqualTo(new RateDecision.Exceeded(SECOND / 20 * 3));
+        assertThat(store.requests).isEmpty();
+    }
+
+    @Test
+    void moreThanMayWait_areCountedAlone() {
+        SharedCounter counter = counter(1);
+        for (int i = 0; i < 10_000; i++) {
+            assertThat(decided(counter.take(1))).isNull();
+        }
+        assertThat(counter.take(1)).isEqualTo(RateDecision.ADMITTED);
+    }
+
+    @Test
     void refusal_isRepeatedForAWhile_withoutAsking() {
         SharedCounter counter = counter(1);
         RateDecision refused = counter.take(1);
@@ -189,6 +224,8 @@ class SharedCounterTest {
         store.fail();
         assertThat(decided(first)).isEqualTo(RateDecision.ADMITTED);
         assertThat(decided(second)).isEqualTo(new RateDecision.Exceeded(SECOND));
+        counter.take(1);
+        assertThat(store.requests).singleElement().returns(0L, StoreRequest::more);
     }
 
     @Test
@@ -215,5 +252,7 @@ class SharedCounterTest {
         store.grant(1);
         counter.refund(1);
         assertThat(store.returned).isEqualTo(1);
+        store.up = false;
+        assertThat(counter.take(1)).isEqualTo(RateDecision.ADMITTED);
     }
 }

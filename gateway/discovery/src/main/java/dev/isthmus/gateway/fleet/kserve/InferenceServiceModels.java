@@ -138,7 +138,9 @@ final class InferenceServiceModels {
         models.putAll(others);
         others.clear();
         for (ModelAlias each : aliases) {
-            String owner = models.containsKey(each.alias()) ? "a model has this name" : owners.get(each.alias());
+            String owner = !each.isOf(models.get(each.model()))
+                    ? "its model '" + each.model() + "' is another one's"
+                    : models.containsKey(each.alias()) ? "a model has this name" : owners.get(each.alias());
             if (owner == null) {
                 owners.put(each.alias(), "InferenceService '" + each.service() + "' has this alias");
                 models.computeIfPresent(each.model(), each::addTo);
@@ -165,7 +167,12 @@ final class InferenceServiceModels {
                 + "': " + reason;
     }
 
-    private record ModelAlias(String service, String model, String alias) {
+    private record ModelAlias(String service, String model, ModelConfig routed, String alias) {
+        /** The names of others take precedence. */
+        boolean isOf(@Nullable ModelConfig named) {
+            return named != null && named.allTargets().equals(routed.allTargets());
+        }
+
         ModelConfig addTo(String name, ModelConfig to) {
             List<String> all = new ArrayList<>(to.aliases());
             all.add(alias);
@@ -256,7 +263,7 @@ final class InferenceServiceModels {
             String main = names.size() == 1 ? names.iterator().next() : service.name();
             for (String alias : read.aliases()) {
                 if (names.contains(main)) {
-                    aliases.add(new ModelAlias(name(service), main, alias));
+                    aliases.add(new ModelAlias(name(service), main, model, alias));
                 } else {
                     report(service, ignored("alias", alias, "one model is expected, got " + names), true);
                 }

@@ -446,6 +446,39 @@ class InferenceServiceModelsTest {
     }
 
     @Test
+    void alias_isThatOfTheOnlyModel_whateverItsName() throws Exception {
+        InferenceServiceModels models = listing(
+                ALLOWED,
+                Map.of("ml/vision-predictor", Set.of("cats")),
+                Map.of(),
+                annotated("vision", Map.of("alias", "a")));
+        assertThat(model(models, "cats").aliases()).containsExactly("a");
+        assertThat(models.problems()).isEmpty();
+    }
+
+    /** Calls of the alias would get to servers of another one, or to a model of the file. */
+    @ParameterizedTest
+    @CsvSource({"cats", "birds", "own"})
+    void alias_isNotThatOfAModelThatAnotherOneHas(String name) throws Exception {
+        InferenceServiceModels models = listing(
+                ALLOWED + """
+
+                upstreams: {t: {protocol: rest, endpoints: ["t:1"]}}
+                models: {own: {upstream: t}}
+                """,
+                Map.of("ml/vision-predictor", Set.of(name), "ml/nest-predictor", Set.of("birds")),
+                Map.of(),
+                annotated("cats", Map.of()),
+                annotated("nest", Map.of()),
+                annotated("vision", Map.of("alias", "a")));
+        assertThat(model(models, name).aliases()).isEmpty();
+        assertThat(models.problems())
+                .extracting(ServiceProblem::text)
+                .containsExactly("InferenceService 'ml/vision' has an annotation that does not count,"
+                        + " isthmus.dev/alias: 'a': its model '" + name + "' is another one's");
+    }
+
+    @Test
     void annotations_holdForSeveralModels_exceptAnAlias() throws Exception {
         InferenceServiceModels models = listing(
                 ALLOWED,

@@ -127,8 +127,7 @@ final class BatchLimit {
             proven = 0;
             return false;
         }
-        int fewer = Math.max(1, joined / 2);
-        largest = Math.min(largest, Integer.SIZE - 1 - Integer.numberOfLeadingZeros(fewer));
+        largest = Math.min(largest, Integer.SIZE - 1 - Integer.numberOfLeadingZeros((joined + 1) / 2));
         if (size > largest) {
             size = largest;
             base = false;

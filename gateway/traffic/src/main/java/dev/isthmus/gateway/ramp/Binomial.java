@@ -15,7 +15,7 @@ final class Binomial {
     /**
      * The natural logarithm of the probability that exactly {@code some} of {@code all} have it.
      *
-     * @param probability above 0 and below 1
+     * @param probability from 0, below 1; above 0 unless {@code some} is
      */
     static double logExactly(long some, long all, double probability) {
         return logFactorial(all)
@@ -32,9 +32,6 @@ final class Binomial {
      * @param probability from 0, below 1
      */
     static double atLeast(long some, long all, double probability) {
-        if (probability == 0) {
-            return 0;
-        }
         double term = Math.exp(logExactly(some, all, probability));
         double sum = term;
         for (long i = some; i < all && term > NEGLIGIBLE * sum; i++) {

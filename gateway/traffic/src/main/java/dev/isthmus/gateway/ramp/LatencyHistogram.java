@@ -64,9 +64,6 @@ public final class LatencyHistogram {
      */
     PercentileInterval interval(double share, double error) {
         long total = count();
-        if (total == 0) {
-            return new PercentileInterval(0, Long.MAX_VALUE);
-        }
         // The number of recorded durations above the percentile is binomial.
         double mean = total * (1 - share);
         // Fewer have next to no weight, and there may be millions of them.

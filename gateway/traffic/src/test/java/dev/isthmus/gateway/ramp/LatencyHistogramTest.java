@@ -71,6 +71,16 @@ class LatencyHistogramTest {
         assertThat(most - fewest).isGreaterThan(0);
     }
 
+    @Test
+    void interval_ofTooFew_isOpen() {
+        LatencyHistogram latencies = new LatencyHistogram();
+        for (int recorded = 0; recorded < 3; recorded++) {
+            assertThat(latencies.interval(0.95, 0.001))
+                    .isEqualTo(new LatencyHistogram.PercentileInterval(0, Long.MAX_VALUE));
+            latencies.record(1000);
+        }
+    }
+
     /** The least duration of a bucket of its own for each number up to 800. */
     private static long durationOf(int number) {
         int bucket = Math.clamp(number, 0, 800);

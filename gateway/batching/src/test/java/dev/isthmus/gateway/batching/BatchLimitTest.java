@@ -64,6 +64,17 @@ class BatchLimitTest {
     }
 
     @Test
+    void limitThatIsNotReached_becomesTheMean_ofWhichOneSizeLessIsMeasured() {
+        BatchLimit limit = new BatchLimit(1024, now);
+        for (int i = 0; i < BatchLimit.WINDOW; i++) {
+            limit.answered(i % 2 == 0 ? 4 : 8, 6, MICROSECOND, now + BatchLimit.HOLD_NANOS - 1);
+        }
+        assertThat(limit.requests()).isEqualTo(1024);
+        limit.answered(6, 6, MICROSECOND, now + BatchLimit.HOLD_NANOS);
+        assertThat(limit.requests()).isEqualTo(4);
+    }
+
+    @Test
     void failureOfJoinedCalls_lowersIt_untilNothingIsJoined() {
         BatchLimit limit = new BatchLimit(32, now);
         assertThat(limit.failed(9)).isFalse();

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.catalogue.FleetSnapshots.FleetSnapshot.ReadinessReport;
 import dev.isthmus.gateway.catalogue.ModelLocations.ModelLocation;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -92,9 +93,13 @@ final class FleetSnapshots {
     }
 
     private ReadyCount readyCount(ModelLocation location) {
-        return ReadyCount.of(location.targets().stream()
-                .flatMap(target -> records.of(target.upstream()).stream().map(record -> record.isReady(target.model())))
-                .toList());
+        ReadyCount count = ReadyCount.NONE;
+        for (Target target : location.targets()) {
+            for (ServerRecord record : records.of(target.upstream())) {
+                count = count.plus(record.isReady(target.model()));
+            }
+        }
+        return count;
     }
 
     private boolean checked(ModelLocation location) {

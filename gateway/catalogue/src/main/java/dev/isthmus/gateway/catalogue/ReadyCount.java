@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.catalogue;
 
 import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
-import java.util.Collection;
 
 /** How many of some servers are ready. */
 public record ReadyCount(int ready, int total) {
@@ -11,11 +10,6 @@ public record ReadyCount(int ready, int total) {
         if (ready < 0 || ready > total) {
             throw new IllegalArgumentException("ready must be from 0 to " + total + ", got " + ready);
         }
-    }
-
-    public static ReadyCount of(Collection<Boolean> states) {
-        int ready = (int) states.stream().filter(state -> state).count();
-        return new ReadyCount(ready, states.size());
     }
 
     public ReadyCount plus(ReadyCount other) {

@@ -36,7 +36,7 @@ class ReadinessTest {
 
     @Test
     void tally_ofStates_countsThem() {
-        assertThat(ReadyCount.of(List.of(true, false, true)).plus(new ReadyCount(0, 1)))
+        assertThat(ReadyCount.NONE.plus(true).plus(false).plus(true).plus(new ReadyCount(0, 1)))
                 .isEqualTo(new ReadyCount(2, 4));
     }
 

@@ -67,7 +67,8 @@ final class CheckCommand extends Command {
         CheckTable table = new CheckTable(arguments.duration(TIMEOUT, "10s"));
         int code;
         try {
-            GatewayConfig config = files.isEmpty() ? GatewayConfig.embedded() : ConfigLoader.load(files);
+            GatewayConfig config =
+                    files.isEmpty() ? GatewayConfig.embedded() : ConfigLoader.load(files.toArray(Path[]::new));
             table.add("configuration", subject, OK, "");
             table.check(config);
             code = table.document.path("good").asBoolean() ? 0 : 1;

@@ -93,7 +93,7 @@ final class ValidateCommand extends Command {
         Duration timeout = arguments.duration(TIMEOUT, "10s");
         GatewayConfig config;
         try {
-            config = ConfigLoader.load(validation.files());
+            config = ConfigLoader.load(validation.files().toArray(Path[]::new));
             if (config.local() != null) {
                 LocalBackend.requireAvailable();
             }

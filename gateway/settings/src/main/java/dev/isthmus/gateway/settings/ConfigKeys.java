@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.settings;
 
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.nodes.NodeTuple;
@@ -49,6 +49,8 @@ public record ConfigKeys(Set<List<String>> paths) {
 
     /** The path of what is under a key of a section, or at an index of a list. */
     public static List<String> below(List<String> path, String key) {
-        return Stream.concat(path.stream(), Stream.of(key)).toList();
+        List<String> below = new ArrayList<>(path);
+        below.add(key);
+        return List.copyOf(below);
     }
 }

@@ -41,7 +41,7 @@ public final class ConfigLoader {
      */
     public record LoadedConfig(GatewayConfig config, ConfigKeys keys) {}
 
-    /** Says at each node which file it is of. */
+    /** Says at each node which file it is of, without the text. */
     private static final class NamedReader extends StreamReader {
         private final String name;
 
@@ -52,19 +52,8 @@ public final class ConfigLoader {
 
         @Override
         public Mark getMark() {
-            Mark mark = super.getMark();
-            return new Mark(
-                    name, mark.getIndex(), mark.getLine(), mark.getColumn(), mark.getBuffer(), mark.getPointer());
+            return new Mark(name, getIndex(), getLine(), getColumn(), new int[0], 0);
         }
-    }
-
-    /**
-     * Reads a file, or the files of a folder.
-     *
-     * @throws ConfigException if it cannot be read or is invalid
-     */
-    public static GatewayConfig load(Path file) throws ConfigException {
-        return load(List.of(file));
     }
 
     /**
@@ -72,12 +61,12 @@ public final class ConfigLoader {
      *
      * @throws ConfigException if one cannot be read, or the whole is invalid
      */
-    public static GatewayConfig load(List<Path> paths) throws ConfigException {
-        return parse(texts(paths, new HashSet<>()), System::getenv, new HashSet<>());
+    public static GatewayConfig load(Path... paths) throws ConfigException {
+        return load(List.of(paths), new HashSet<>()).config();
     }
 
     /**
-     * As {@link #load(List)}, with the keys.
+     * As {@link #load(Path...)}, with the keys.
      *
      * @param read gets the files whose content is in it, also if it is invalid
      */

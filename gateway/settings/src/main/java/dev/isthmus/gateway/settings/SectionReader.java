@@ -122,13 +122,13 @@ final class SectionReader {
     /** Reads the value of a key; null if there is none, or an invalid one. */
     private @Nullable Object value(
             ConfigKey key, @Nullable Node at, Map<String, Node> siblings, Node section, String what) {
-        String path = child(what, key.name());
         if (key.shape() instanceof AddedSettings) {
-            return addedSettings(siblings.get("name"), at == null ? object(List.of(), section) : at, path);
+            Node given = at == null ? object(List.of(), section) : at;
+            return addedSettings(siblings.get("name"), given, child(what, key.name()));
         }
         return key.defaultsFrom() == null
                 ? at == null ? null : noted(key.shape(), at, value(key.shape(), at, what, key.name()))
-                : overDefaults((Section) key.shape(), at, key.defaultsFrom(), path);
+                : overDefaults((Section) key.shape(), at, key.defaultsFrom(), child(what, key.name()));
     }
 
     private @Nullable Object below(String key, Supplier<@Nullable Object> reading) {
@@ -310,8 +310,11 @@ final class SectionReader {
         return parent.isEmpty() ? name : parent + ": " + name;
     }
 
+    /** Not by a regular expression: for thousands of names it would take most of the memory of a reload. */
     static String singular(String name) {
-        return name.replaceFirst("ies$", "y").replaceFirst("(?<=s)es$|s$", "");
+        return name.endsWith("ies")
+                ? name.substring(0, name.length() - 3) + "y"
+                : name.substring(0, name.length() - (name.endsWith("ses") ? 2 : name.endsWith("s") ? 1 : 0));
     }
 
     /** The section with its missing keys copied from the defaults, recursively; lists and scalars are not merged. */

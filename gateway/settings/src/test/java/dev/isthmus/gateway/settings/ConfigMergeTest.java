@@ -29,7 +29,7 @@ class ConfigMergeTest {
 
     private static List<String> problems(Path... paths) {
         ConfigException[] caught = new ConfigException[1];
-        assertThatThrownBy(() -> ConfigLoader.load(List.of(paths)))
+        assertThatThrownBy(() -> ConfigLoader.load(paths))
                 .isInstanceOfSatisfying(ConfigException.class, e -> caught[0] = e);
         return caught[0].problems();
     }
@@ -42,13 +42,13 @@ class ConfigMergeTest {
                 models: {m: {upstream: t}}
                 limits: {max_requests: 7}
                 """);
-        GatewayConfig config = ConfigLoader.load(List.of(one, two));
+        GatewayConfig config = ConfigLoader.load(one, two);
         assertThat(config.upstreams()).containsOnlyKeys("t", "r");
         assertThat(requireNonNull(config.upstreams().get("t")).timeout()).isEqualTo(Duration.ofSeconds(5));
         assertThat(config.models()).containsOnlyKeys("m");
         assertThat(config.limits().maxHops()).isEqualTo(3);
         assertThat(config.limits().maxRequests()).isEqualTo(7);
-        assertThat(ConfigLoader.load(List.of(two, one))).isEqualTo(config);
+        assertThat(ConfigLoader.load(two, one)).isEqualTo(config);
     }
 
     @Test
@@ -139,7 +139,7 @@ class ConfigMergeTest {
                 default_upstream: a
                 """);
         Path two = file("two.yaml", "upstreams: {a: {timeout: 5s}}\n");
-        GatewayConfig config = ConfigLoader.load(List.of(one, two));
+        GatewayConfig config = ConfigLoader.load(one, two);
         assertThat(requireNonNull(config.upstreams().get("b")).timeout()).isEqualTo(UpstreamConfig.DEFAULT.timeout());
     }
 
@@ -147,8 +147,7 @@ class ConfigMergeTest {
     void defaults_holdForTheUpstreamsOfAllFiles() throws Exception {
         Path one = file("one.yaml", "upstream_defaults: {timeout: 5s}\ndefault_upstream: t\n");
         Path two = file("two.yaml", SERVERS);
-        assertThat(requireNonNull(
-                                ConfigLoader.load(List.of(one, two)).upstreams().get("t"))
+        assertThat(requireNonNull(ConfigLoader.load(one, two).upstreams().get("t"))
                         .timeout())
                 .isEqualTo(Duration.ofSeconds(5));
     }

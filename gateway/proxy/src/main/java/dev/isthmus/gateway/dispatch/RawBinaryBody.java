@@ -151,7 +151,8 @@ final class RawBinaryBody extends RequestBody {
         long fixed = 1;
         for (long extent : extents) {
             variable += extent < 0 ? 1 : 0;
-            fixed = extent < 0 ? fixed : Math.multiplyExact(fixed, extent);
+            // Not exact only where it is more than any body has.
+            fixed = extent < 0 ? fixed : (long) ((double) fixed * extent);
         }
         if (variable > 1 && extents[0] < 0) {
             extents[0] = 1;

@@ -134,6 +134,8 @@ class RawBinaryTest {
     @CsvSource(delimiter = '|', textBlock = """
             FP32:2,3           | 20 | needs
             FP32:2,3           | 28 | needs
+            FP32:9223372036854775807,2 | 8 | more elements than can be counted
+            FP32:-1,9223372036854775807,2 | 8 | more elements than can be counted
             FP32:-1            | 6  | has elements of 4 bytes, got 6 bytes
             FP32:-1,4          | 20 | needs
             FP32:3,-1,-1       | 24 | more than one variable extent

@@ -227,6 +227,9 @@ class ConfigChecksTest {
                 arguments(oidc("https://a", "roles: {}"), "roles: at least one group is expected"),
                 arguments("{admin: {port: 8080}, " + LOCAL + "}", "admin: 127.0.0.1:8080 is a listener already"),
                 arguments("{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}}", "nothing to serve: 'models'"),
+                arguments(
+                        "{limits: {max_buffered: 0%}, " + LOCAL + "}",
+                        "f.yaml:1:25: limits: max_buffered: more than 0% is expected, got '0%'"),
                 arguments("{limits: {}}", "nothing to serve: 'upstreams', 'local' or 'discover' is expected"),
                 arguments(kserve("selector: a"), "f.yaml:1:22: discover: kserve: 'namespace' is missing"),
                 arguments(

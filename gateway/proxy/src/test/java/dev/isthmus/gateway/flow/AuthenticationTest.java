@@ -368,7 +368,11 @@ class AuthenticationTest {
 
     private static GrpcClient stream(Stage stage, String credential) {
         return GrpcClient.open(
-                stage.channel(), "ModelStreamInfer", metadata("Bearer " + credential), CallOptions.DEFAULT, 100);
+                stage.channel(),
+                "ModelStreamInfer",
+                metadata("Bearer " + credential),
+                CallOptions.DEFAULT,
+                Integer.MAX_VALUE);
     }
 
     private static void expectResponse(GrpcClient stream) throws Exception {

@@ -113,7 +113,9 @@ final class RawBinaryBody extends RequestBody {
             data.release();
             throw e;
         }
-        return new DecodedBody(new InferMessage.DecodedRequest(request), form(model));
+        return new DecodedBody(
+                new InferMessage.DecodedRequest(request),
+                new ResponseForm(Wire.REST, false, outputs, false, Map.of(), "", responseModel(model)));
     }
 
     /** One BYTES element, with its length prefix. */
@@ -122,10 +124,6 @@ final class RawBinaryBody extends RequestBody {
                 .compositeBuffer(Integer.MAX_VALUE)
                 .addComponent(true, allocator.buffer(Integer.BYTES).writeIntLE(bytes.readableBytes()))
                 .addFlattenedComponents(true, MessageSplice.retained(bytes));
-    }
-
-    private ResponseForm form(ModelRef model) {
-        return new ResponseForm(Wire.REST, false, outputs, false, Map.of(), "", responseModel(model));
     }
 
     private ModelMetadata.TensorMetadata input() {

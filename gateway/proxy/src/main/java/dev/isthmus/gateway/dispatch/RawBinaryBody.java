@@ -149,7 +149,7 @@ final class RawBinaryBody extends RequestBody {
         long fixed = 1;
         for (long extent : extents) {
             variable += extent < 0 ? 1 : 0;
-            // Not exact only where it is more than any body has.
+            // Inexact only where it is more than any body has.
             fixed = extent < 0 ? fixed : (long) ((double) fixed * extent);
         }
         if (variable > 1 && extents[0] < 0) {

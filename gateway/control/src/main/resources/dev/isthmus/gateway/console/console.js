@@ -173,6 +173,8 @@ async function logInOrOut() {
     ask();
     return;
   }
+  // What a page asks for meanwhile is refused, and no reason to log in.
+  declined = true;
   try {
     await post('/session/end');
     await showSession();

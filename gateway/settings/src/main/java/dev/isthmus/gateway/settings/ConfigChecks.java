@@ -50,8 +50,6 @@ final class ConfigChecks {
         }
         new TreeMap<>(config.models()).forEach(this::model);
         aliases();
-        sections.of(config.limits())
-                .expect(config.limits().maxBuffered() > 0, "max_buffered", "more than 0% is expected", "0%");
         reference(sections.of(config), "default_upstream", config.defaultUpstream());
         anythingToServe();
     }

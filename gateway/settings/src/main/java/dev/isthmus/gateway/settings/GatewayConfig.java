@@ -195,7 +195,13 @@ public record GatewayConfig(
             @Default("5")
             int maxHops,
 
-            Http2Abuse http2Abuse) {}
+            Http2Abuse http2Abuse)
+            implements CheckedSection {
+        @Override
+        public void check(SectionCheck check) {
+            check.expect(maxBuffered > 0, "max_buffered", "more than 0% is expected", Units.share(maxBuffered));
+        }
+    }
 
     @Doc("Headers that are forwarded, over either protocol.")
     public record Headers(

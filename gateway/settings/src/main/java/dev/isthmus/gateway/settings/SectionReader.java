@@ -289,7 +289,7 @@ final class SectionReader {
 
     private Map<String, Object> names(Names names, Node node, String parent, String name) {
         Map<String, Object> values = new LinkedHashMap<>();
-        yaml.members(node, child(parent, name)).forEach((key, each) -> {
+        yaml.members(node, child(parent, name), "").forEach((key, each) -> {
             String stored = names.headers() ? key.toLowerCase(Locale.ROOT) : key;
             Object value = below(
                     stored,

@@ -190,12 +190,8 @@ final class YamlReader {
         return members;
     }
 
-    /** The members of an object whose keys are names. */
-    Map<String, Node> members(Node node, String what) {
-        return members(node, what, "");
-    }
-
-    private Map<String, Node> members(Node node, String what, String meant) {
+    /** As {@link #object}; the keys are names. */
+    Map<String, Node> members(Node node, String what, String meant) {
         Map<String, Node> members = new LinkedHashMap<>();
         if (!(node instanceof MappingNode mapping)) {
             if (!isNull(node)) {

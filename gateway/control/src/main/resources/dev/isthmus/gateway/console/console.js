@@ -121,7 +121,7 @@ function key(event) {
   }
 }
 
-/** Whether the operator has closed the dialog: it then opens only for changes and by its button. */
+/** Whether the operator has closed the dialog or logged out: it then opens only for changes and by its button. */
 let declined = false;
 
 function ask() {
@@ -180,6 +180,7 @@ async function logInOrOut() {
     await showSession();
     window.dispatchEvent(new CustomEvent('isthmus-session'));
   } catch (error) {
+    declined = false;
     notice(error.message, 'bad');
   }
 }
